@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
+from ._arguments import members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
 
 if TYPE_CHECKING:
@@ -35,27 +36,12 @@ _Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
 _Arguments = ParamSpec("_Arguments")
 
 
-def _members(value: object, what: str, of: str) -> list[Any]:
-    """The members of something to go through, which is not a text."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"`{what}` must be a list of {of}, not `{type(value).__name__}`")
-    return list(value)
-
-
 def _required(required: Iterable[str] | None) -> list[str]:
-    names = _members([] if required is None else required, "required", "names")
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"a name in `required` must be a str, not `{type(name).__name__}`")
-    return names
+    return names(required, "`required`")
 
 
 def _level(opt_level: int) -> int:
-    if isinstance(opt_level, bool) or not isinstance(opt_level, int):
-        raise TypeError(f"`opt_level` must be an int, not `{type(opt_level).__name__}`")
-    if not 0 <= opt_level <= 255:
-        raise ValueError(f"`opt_level` must be between 0 and 255, not {opt_level}")
-    return opt_level
+    return whole(opt_level, "`opt_level`", 0, 255)
 
 
 def _pass(value: Any) -> Any:
@@ -73,7 +59,7 @@ class _Written(Pass):
     def __new__(
         cls, run: Callable[..., Any], opt_level: int, name: str, required: Iterable[str] | None = None, doc: str = ""
     ) -> Self:
-        return super().__new__(cls, cls._kind, run, name, _level(opt_level), _required(required), doc)
+        return super().__new__(cls, cls._kind, run, text(name, "`name`"), _level(opt_level), _required(required), doc)
 
 
 class ModulePass(_Written):
@@ -109,13 +95,13 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Iterable[str] | None = None,
     ) -> Self:
-        members = [_pass(member) for member in _members([] if passes is None else passes, "passes", "passes")]
-        for member in members:
+        given = [_pass(member) for member in members([] if passes is None else passes, "`passes`", "passes")]
+        for member in given:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", members, name, _level(opt_level), _required(required), "")
-        self._passes = members
+        self = super().__new__(cls, "sequential", given, text(name, "`name`"), _level(opt_level), _required(required), "")
+        self._passes = given
         return self
 
     @property
@@ -149,18 +135,18 @@ def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, 
         return getattr(self._inner, attribute)
 
     functools.update_wrapper(init, user.__init__)  # type: ignore[misc]
-    members: dict[str, Any] = {"__new__": new, "__init__": init, "__getattr__": getattribute}
+    made: dict[str, Any] = {"__new__": new, "__init__": init, "__getattr__": getattribute}
     for attribute in ("__qualname__", "__module__", "__doc__"):
-        members[attribute] = getattr(user, attribute)
-    return type(user.__name__, (base,), members)
+        made[attribute] = getattr(user, attribute)
+    return type(user.__name__, (base,), made)
 
 
 def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any) -> Any:
     if opt_level is None:
         raise ValueError("`opt_level` must be given: the level from which the pass is on")
     opt_level, required = _level(opt_level), _required(required)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    if name is not None:
+        text(name, "`name`")
 
     def make(target: Any) -> Any:
         if not callable(target):
@@ -327,9 +313,7 @@ def get_pass(name: str, **options: Any) -> Pass:
     Raises:
         PipelineError: The name does not resolve to a pass, or the pass does not have these options.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
-    return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
+    return _native.get_pass(text(name, "`name`"), {key.removesuffix("_"): value for key, value in options.items()})
 
 
 def register_pass(new: _Registered) -> _Registered:

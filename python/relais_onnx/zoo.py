@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import filecmp
 import glob as _glob
 import hashlib
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Unpack
 
 from . import _native, load
+from ._arguments import path as path_of
 from ._cache import cache as _cache
 from ._cache import digest_of
 from ._native import __version__
@@ -224,18 +226,23 @@ def optimize(
         As for `relais_onnx.optimize`, if an option is wrong; BlockingIOError if another run writes into the same journal.
         Failures of models are in the table.
     """
+    for name in options:
+        if name not in Options.__annotations__:
+            like = difflib.get_close_matches(name, Options.__annotations__, 1)
+            help = f"\n  help: did you mean `{like[0]}`?" if like else ""
+            raise TypeError(f"`zoo.optimize` has no argument `{name}`{help}")
     wanted, settings = _wanted(**options)
     _external(external_data)
     if on not in (None, "ray"):
         raise ValueError(f"`on` must be \"ray\" or None, not `{on}`")
     found = _collect(models)
     part, n_parts = _share(shard)
-    folder = pathlib.Path(os.path.abspath(os.fspath(out)))
+    folder = pathlib.Path(os.path.abspath(path_of(out, "`out`")))
     # Whatever links lead there.
     real = pathlib.Path(os.path.realpath(folder))
     if any(real in pathlib.Path(os.path.realpath(path.parent), path.name).parents for _, path in found):
         raise ValueError("`out` contains models that are given")
-    place = None if cache is None else os.fspath(cache)
+    place = None if cache is None else path_of(cache, "`cache`")
     if place is not None:
         _cache(place)
     folder.mkdir(parents=True, exist_ok=True)

@@ -315,7 +315,7 @@ def test_simplify_refuses_by_name(proto, argument, value):
         ({"tensor_size_threshold": -1}, ValueError, "`tensor_size_threshold` must not be negative"),
         ({"tensor_size_threshold": "1.2.3GB"}, ValueError, "`tensor_size_threshold` is not a size"),
         ({"external_data_threshold": -1}, ValueError, "`external_data_threshold` must not be negative"),
-        ({"output_path": 3}, TypeError, "`output_path` must be a path"),
+        ({"output_path": 3}, TypeError, "`output_path` must be a str or a path"),
     ],
 )
 def test_simplify_ignores_nothing(proto, arguments, error, says):

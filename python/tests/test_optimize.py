@@ -417,7 +417,7 @@ def test_what_there_is():
     with pytest.raises(relais.PipelineError, match="did you mean `relais.FoldConstant`"):
         relais.describe("relais.FoldConstan")
     assert {plugin["name"] for plugin in relais.list_plugins()} >= {"relais-graph", "relais-operators"}
-    with pytest.raises(relais.ModelError, match="missing.so"):
+    with pytest.raises(relais.PluginError, match="missing.so"):
         relais.add_plugins([pathlib.Path("missing.so")])
     with pytest.raises(TypeError, match="`plugins` must be a list"):
         relais.add_plugins("missing.so")

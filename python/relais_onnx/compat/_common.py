@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._arguments import names, wrong
 from .._native import IRModule
 from .._optimize import from_proto, load, optimize
 from ..errors import CheckFailed, NotCheckedError
@@ -40,16 +41,10 @@ def size(text: str | int, argument: str) -> int:
 
 
 def named(value: Any, argument: str) -> list[str]:
-    """A list of names; None is an empty one."""
-    if value is None:
-        return []
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise TypeError(f"`{argument}` must be a list of names, not `{type(value).__name__}`")
-    names = list(value)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"a name in `{argument}` must be a str, not `{type(name).__name__}`")
-    return names
+    """A list of names; None is an empty one. A dict would be one with values that nothing asks for."""
+    if isinstance(value, Mapping):
+        raise wrong(value, f"`{argument}`", "a list of names")
+    return names(value, f"`{argument}`")
 
 
 def for_inputs(value: Mapping[str, Any], argument: str, inputs: Sequence[str]) -> None:
@@ -72,7 +67,11 @@ def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]]
 
 def read(model: Any, what: str = "`model`") -> Any:
     """A model as an `onnx.ModelProto`, with its weights."""
-    import onnx
+    try:
+        import onnx
+    except ImportError:
+        message = "what is called as another optimiser takes and returns models of the package `onnx`"
+        raise ImportError(f"{message}\n  help: pip install 'relais-onnx[onnx]'") from None
 
     if isinstance(model, onnx.ModelProto):
         return model

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._native import IRModule
-from .._optimize import _number, _whole, from_proto
+from .._arguments import number, path, whole
+from .._optimize import from_proto
 from ._common import (
     FILLS,
     MAX_GROWTH,
@@ -130,9 +131,9 @@ def _rule_file(rules: Sequence[tuple[Any, Any]], folder: str) -> pathlib.Path:
             copy = model.functions.add()
             copy.CopyFrom(function)
             copy.domain, copy.name = "rules", f"rule{at}_{end}"
-    path = pathlib.Path(folder) / "function_rewrite_rules.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
+    file = pathlib.Path(folder) / "function_rewrite_rules.onnx"
+    file.write_bytes(model.SerializeToString())
+    return file
 
 
 def _rewritten(module: IRModule, rewriter: Callable[[Any], Any], simplified: Callable[[IRModule], IRModule]) -> IRModule:
@@ -226,13 +227,12 @@ def simplify(
     refuse(tool, "check_hazards", check_hazards, False)
     refuse(tool, "check_gradients", check_gradients, False)
     refuse(tool, "gradient_precision", gradient_precision, "fp32")
-    check_n = _whole(check_n, "`check_n`", 0, 2**31)
-    check_rtol, check_atol = _number(check_rtol, "`check_rtol`"), _number(check_atol, "`check_atol`")
+    check_n = whole(check_n, "`check_n`", 0, 2**31)
+    check_rtol, check_atol = number(check_rtol, "`check_rtol`"), number(check_atol, "`check_atol`")
     usable = known_providers(providers)
     opset = None if isinstance(target_opset_version, str) else target_opset_version
     if output_path is not None:
-        if not isinstance(output_path, (str, os.PathLike)):
-            raise TypeError(f"`output_path` must be a path, not `{type(output_path).__name__}`")
+        output_path = path(output_path, "`output_path`")
         if not isinstance(model, (str, os.PathLike)):
             raise ValueError(f"`output_path` needs a path as `model`, not `{type(model).__name__}`")
     if input_shapes is not None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from .._optimize import _whole
+from .._arguments import path, whole
 from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, switched_off
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:  # ty
     if args and "output_model" in given:
         raise TypeError("`slim` has `output_model` by position and by name")
     output_model = args[0] if args else given.pop("output_model", None)
+    if output_model is not None:
+        output_model = path(output_model, "`output_model`")
     for name in given:
         if name not in OnnxSlimKwargs.__annotations__:
             raise TypeError(f"`slim` has no argument `{name}`")
@@ -189,7 +191,7 @@ def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     config = {}
     # As there, 0 is none.
     if given.get("size_threshold"):
-        threshold = _whole(given["size_threshold"], "`size_threshold`", -(2**63), 2**63)
+        threshold = whole(given["size_threshold"], "`size_threshold`", -(2**63), 2**63)
         config["FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
     tests, files = _shapes(given.get("model_check_inputs"), "model_check_inputs")
 
@@ -212,5 +214,5 @@ def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     if not output_model:
         return module.to_proto()
     external: Literal["always", "auto"] = "always" if given.get("save_as_external_data", False) else "auto"
-    module.save(os.fspath(output_model), external_data=external)
+    module.save(output_model, external_data=external)
     return None
