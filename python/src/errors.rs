@@ -117,14 +117,25 @@ pub(crate) fn of_hook(py: Python<'_>, fault: &HookFault, state: &RunState) -> Py
 fn of_fault(py: Python<'_>, message: impl fmt::Display, fault: &HookFault) -> PyErr {
     exception(py, "InstrumentError", message, |exception| {
         exception.setattr("instrument", &fault.instrument)?;
-        exception.setattr("hook", fault.hook.name())?;
+        exception.setattr("hook", hook_of(fault))?;
         exception.setattr("also", fault.also.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         describe(exception, &fault.error)
     })
 }
 
 fn note_of_hook(fault: &HookFault) -> String {
-    format!("in the hook `{}` of the instrument `{}`", fault.hook.name(), fault.instrument)
+    format!("in the hook `{}` of the instrument `{}`", hook_of(fault), fault.instrument)
+}
+
+/// The name that a hook has in Python, which is TVM's.
+fn hook_of(fault: &HookFault) -> &'static str {
+    match fault.hook.name() {
+        "enter" => "enter_pass_ctx",
+        "exit" => "exit_pass_ctx",
+        "before" => "run_before_pass",
+        "after" => "run_after_pass",
+        name => name,
+    }
 }
 
 fn describe(exception: &Bound<'_, PyAny>, error: &PassError) -> PyResult<()> {

@@ -136,9 +136,9 @@ def test_an_exception_in_enter():
         raise AssertionError("it is not entered")
     assert events == ["1 enter", "2 enter", "1 exit"]
     assert context.instruments == []
-    assert caught.value.__notes__ == ["in the hook `enter` of the instrument `Scribe`"]
+    assert caught.value.__notes__ == ["in the hook `enter_pass_ctx` of the instrument `Scribe`"]
     assert isinstance(caught.value.__relais__, relais.InstrumentError)
-    assert (caught.value.__relais__.hook, caught.value.__relais__.instrument) == ("enter", "Scribe")
+    assert (caught.value.__relais__.hook, caught.value.__relais__.instrument) == ("enter_pass_ctx", "Scribe")
     with context:
         pass
 
@@ -185,7 +185,8 @@ def test_an_exception_in_a_hook_around_a_pass(module, hook, after):
         a(module)
     assert events == ["1 enter", "2 enter", *after, "1 exit", "2 exit"]
     assert len(context.instruments) == 2
-    assert caught.value.__notes__ == [f"in the hook `{hook}` of the instrument `Scribe`"]
+    named = {"before": "run_before_pass", "after": "run_after_pass"}.get(hook, hook)
+    assert caught.value.__notes__ == [f"in the hook `{named}` of the instrument `Scribe`"]
 
 
 def test_an_exception_in_a_pass(module):
