@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -116,15 +117,22 @@ class Sequential(Pass):
 def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, required: list[str]) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
-    def new(cls: type[_Written], *args: Any, **kwargs: Any) -> Any:
-        inner = user(*args, **kwargs)
-
+    def around(cls: type[_Written], inner: Any) -> Any:
         def run(*given: Any) -> Any:
             return getattr(inner, base._method)(*given)
 
         self: Any = base.__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
         self._inner = inner
         return self
+
+    def new(cls: type[_Written], *args: Any, **kwargs: Any) -> Any:
+        return around(cls, user(*args, **kwargs))
+
+    def copied(self: Any) -> Any:
+        return around(type(self), copy.copy(self._inner))
+
+    def deepcopied(self: Any, memo: dict[int, Any]) -> Any:
+        return around(type(self), copy.deepcopy(self._inner, memo))
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         pass
@@ -136,6 +144,7 @@ def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, 
 
     functools.update_wrapper(init, user.__init__)  # type: ignore[misc]
     made: dict[str, Any] = {"__new__": new, "__init__": init, "__getattr__": getattribute}
+    made |= {"__copy__": copied, "__deepcopy__": deepcopied}
     for attribute in ("__qualname__", "__module__", "__doc__"):
         made[attribute] = getattr(user, attribute)
     return type(user.__name__, (base,), made)
