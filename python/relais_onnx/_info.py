@@ -22,6 +22,16 @@ def list_passes() -> list[str]:
     return sorted({item["name"] for item in _list("passes")})
 
 
+def list_instruments() -> list[str]:
+    """Returns the names of all instruments, which `relais_onnx.instrument.Instrument` makes."""
+    return [item["name"] for item in _list("instruments")]
+
+
+def list_pipelines() -> list[str]:
+    """Returns the names of all pipelines: the built-in ones, and those of plugins."""
+    return [item["name"] for item in _list("pipelines")]
+
+
 def list_plugins() -> list[dict[str, Any]]:
     """Returns the plugins that were found, also those that are not used, with the reason."""
     return _list("plugins")

@@ -67,6 +67,20 @@ def test_the_example(tmp_path):
     assert "LeakyRelu" in relais.load(out)["main"].ops and "Relu" not in relais.load(out)["main"].ops
 
 
+def test_modules_that_are_imported_when_they_are_asked_for():
+    code = (
+        "import sys, relais_onnx as relais\n"
+        "lazy = ['relais_onnx.zoo', 'relais_onnx.compat', 'relais_onnx.compat.onnxsim']\n"
+        "assert not any(name in sys.modules for name in [*lazy, 'onnx', 'numpy', 'argparse'])\n"
+        "assert {'zoo', 'compat', 'optimize'} <= set(dir(relais))\n"
+        "relais.zoo.optimize, relais.compat.onnxsim.simplify, relais.compat.onnxslim.slim\n"
+        "assert all(name in sys.modules for name in lazy)\n"
+        "assert not hasattr(relais, 'zoos') and not hasattr(relais.compat, 'onnxslims')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_stubs(tmp_path):
     """The types of all modules are right, and are those that are there when it runs."""
     allowed = pathlib.Path(__file__).with_name("stubtest.txt")
