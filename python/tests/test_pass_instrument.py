@@ -129,6 +129,24 @@ def test_what_a_context_requires_cannot_be_vetoed(module):
     assert events == ["1 enter", "1 before acme.A", "1 after acme.A", "1 exit"]
 
 
+def test_an_exception_while_a_pass_fails(module):
+    @relais.module_pass(opt_level=0)
+    def fails(mod, ctx):
+        raise Error("on purpose")
+
+    @relais.pass_instrument
+    class Fails:
+        def failed(self, info, error):
+            raise ValueError("while it fails")
+
+    context = relais.PassContext(instruments=[Fails()])
+    with pytest.raises(Error, match="on purpose") as caught, context:
+        fails(module)
+    first, second = caught.value.__notes__
+    assert first == "in the pass `fails`"
+    assert second.startswith("then in the hook `failed` of the instrument `Fails`: ") and "while it fails" in second
+
+
 def test_an_exception_in_enter():
     events = []
     context = relais.PassContext(instruments=[scribe("1", events), scribe("2", events, ["enter"]), scribe("3", events)])
