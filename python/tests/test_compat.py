@@ -295,6 +295,7 @@ def test_simplify_refuses_by_name(proto, argument, value):
         ({"input_data": [1]}, TypeError, "`input_data` must be a dict"),
         ({"test_input_shapes": {"typo": [1]}}, ValueError, "`test_input_shapes`: the model has no input `typo`"),
         ({"test_input_shapes": {"x": 3}}, TypeError, "the shape of `x` in `test_input_shapes` must be a list"),
+        ({"test_input_shapes": {"x": [1.5]}}, TypeError, "a size of `x` in `test_input_shapes` must be an int"),
         ({"unused_output": ["y"]}, ValueError, "`unused_output` names all outputs"),
         ({"unused_output": "y"}, TypeError, "`unused_output` must be a list of names, not `str`"),
         ({"unused_output": 0}, TypeError, "`unused_output` must be a list of names, not `int`"),
@@ -323,6 +324,21 @@ def test_simplify_ignores_nothing(proto, arguments, error, says):
     for check_n in (0, 1):
         with pytest.raises(error, match=says):
             onnxsim.simplify(proto, **{"check_n": check_n, **arguments})
+
+
+def test_shapes_for_checks(monkeypatch):
+    """They are what the models are run with."""
+    import relais_onnx.compat._common as common
+
+    seen, inputs = [], common._inputs
+    monkeypatch.setattr(common, "_inputs", lambda *given: seen.append(inputs(*given)["x"].shape) or inputs(*given))
+    proto = conftest.network("N")
+    for shape in ([2, 3, 8, 8], np.array([2, 3, 8, 8]), [np.int64(2), 3, 8, 8], (-1, 3, 8, 8)):
+        assert onnxsim.simplify(proto, 1, test_input_shapes={"x": shape})[1]
+        assert onnxslim.slim(proto, model_check=True, model_check_inputs={"x": shape}) is not None
+    assert seen == [(2, 3, 8, 8)] * 6 + [(1, 3, 8, 8)] * 2
+    exp = relais.parse('def @main(%x: Tensor[(N), float32]) -> (%y) #[opset = {"": 17}] { %y = Exp(%x); %y }').to_proto()
+    assert onnxsim.simplify(exp, 1, test_input_shapes={"x": [0]})[1] and seen[-1] == (0,)
 
 
 def test_simplify_a_path_object(path, tmp_path):
@@ -452,6 +468,7 @@ def test_slim_refuses_what_it_does_not_have(proto):
         ({"outputs": "y"}, TypeError, "`outputs` must be a list of names, not `str`"),
         ({"skip_optimizations": False}, TypeError, "`skip_optimizations` must be a list of names"),
         ({"size_threshold": "1KB"}, TypeError, "`size_threshold` must be an int"),
+        ({"size_threshold": False}, TypeError, "`size_threshold` must be an int"),
     ],
 )
 def test_slim_ignores_nothing(proto, arguments, error, says):

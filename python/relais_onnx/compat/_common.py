@@ -47,6 +47,21 @@ def named(value: Any, argument: str) -> list[str]:
     return names(value, f"`{argument}`")
 
 
+def sizes(shape: Any, name: str, argument: str) -> list[int | str | None]:
+    """A shape: sizes, names of sizes, and None for what is not fixed, as a size below zero is."""
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+        raise wrong(shape, f"the shape of `{name}` in `{argument}`", "a list of sizes")
+    dims: list[int | str | None] = []
+    for dim in shape:
+        if dim is None or isinstance(dim, str):
+            dims.append(dim)
+        elif hasattr(dim, "__index__") and getattr(dim, "ndim", 0) == 0 and not isinstance(dim, bool):
+            dims.append(None if dim < 0 else dim.__index__())
+        else:
+            raise wrong(dim, f"a size of `{name}` in `{argument}`", "an int, the name of a size, or None")
+    return dims
+
+
 def for_inputs(value: Mapping[str, Any], argument: str, inputs: Sequence[str]) -> None:
     """Refuses what is for an input that the model does not have."""
     for name in value:
@@ -136,7 +151,7 @@ def known_providers(providers: Any) -> list[Any]:
 
 
 def _inputs(
-    session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str, Any], seed: int, fill: str
+    session: Any, shapes: Mapping[str, Sequence[Any]], data: Mapping[str, Any], seed: int, fill: str
 ) -> dict[str, Any]:
     import numpy as np
 
@@ -146,7 +161,9 @@ def _inputs(
         if given.name in data:
             feeds[given.name] = np.asarray(data[given.name])
             continue
-        shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in shapes.get(given.name, given.shape)]
+        # The model's sizes of zero are unknown ones, for some exporters.
+        least, shape = (0, shapes[given.name]) if given.name in shapes else (1, given.shape)
+        shape = [dim if isinstance(dim, int) and dim >= least else 1 for dim in shape]
         kind = given.type.removeprefix("tensor(").removesuffix(")")
         kind = {"float": "float32", "double": "float64"}.get(kind, kind)
         if kind == "string":
@@ -169,7 +186,7 @@ def agree(
     after: IRModule,
     n: int,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[Any]] | None = None,
     data: Mapping[str, Any] | None = None,
     rtol: float = 1e-4,
     atol: float = 1e-5,
@@ -230,5 +247,6 @@ __all__ = [
     "read",
     "refuse",
     "size",
+    "sizes",
     "switched_off",
 ]

@@ -24,6 +24,7 @@ from ._common import (
     read,
     refuse,
     size,
+    sizes,
     switched_off,
 )
 
@@ -92,9 +93,7 @@ def _shapes(shapes: Any, argument: str, inputs: list[str]) -> dict[str, list[Any
             if len(inputs) != 1:
                 raise ValueError(f"`{argument}` names no input, and the model has {len(inputs)}")
             name = inputs[0]
-        if isinstance(shape, str) or not isinstance(shape, Iterable):
-            raise TypeError(f"the shape of `{name}` in `{argument}` must be a list of sizes, not `{type(shape).__name__}`")
-        by_name[name] = [None if isinstance(dim, int) and dim < 0 else dim for dim in shape]
+        by_name[name] = sizes(shape, name, argument)
     return by_name
 
 

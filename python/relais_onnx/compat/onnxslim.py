@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from .._arguments import path, whole
-from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, switched_off
+from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, sizes, switched_off
 
 if TYPE_CHECKING:
     import onnx
@@ -89,24 +89,22 @@ _PATTERNS: dict[str, Sequence[str]] = {
 _TYPES = ("fp16", "fp32", "int32", "bool")
 
 
-def _shapes(value: Any, argument: str) -> tuple[dict[str, list[int]], dict[str, str]]:
+def _shapes(value: Any, argument: str) -> tuple[dict[str, list[Any]], dict[str, str]]:
     """Shapes, and files with values, of a dict or of texts such as `x:1,3,224,224`."""
     if value is None:
         return {}, {}
-    shapes: dict[str, list[int]] = {}
+    shapes: dict[str, list[Any]] = {}
     files: dict[str, str] = {}
     if isinstance(value, Mapping):
         for name, shape in value.items():
-            if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
-                raise TypeError(f"the shape of `{name}` in `{argument}` must be a list of sizes, not `{type(shape).__name__}`")
-            shapes[name] = list(shape)
+            shapes[name] = sizes(shape, name, argument)
         return shapes, files
     for text in named(value, argument):
         name, colon, rest = text.rpartition(":")
         if not colon:
             raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`")
         try:
-            shapes[name] = [int(size) for size in rest.split(",")]
+            shapes[name] = sizes([int(size) for size in rest.split(",")], name, argument)
         except ValueError:
             if argument == "model_check_inputs" and rest.endswith(".npy"):
                 files[name] = rest
@@ -189,9 +187,9 @@ def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     patterns = switched_off(given.get("skip_fusion_patterns"), _PATTERNS, "skip_fusion_patterns")
     disable += [name for name in patterns if name not in disable]
     config = {}
+    threshold = 0 if given.get("size_threshold") is None else given["size_threshold"]
     # As there, 0 is none.
-    if given.get("size_threshold"):
-        threshold = whole(given["size_threshold"], "`size_threshold`", -(2**63), 2**63)
+    if (threshold := whole(threshold, "`size_threshold`", -(2**63), 2**63)) != 0:
         config["FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
     tests, files = _shapes(given.get("model_check_inputs"), "model_check_inputs")
 
