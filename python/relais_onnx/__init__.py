@@ -15,9 +15,12 @@
 from __future__ import annotations
 
 import atexit as _atexit
+import importlib as _importlib
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
-from ._info import add_plugins, describe, list_passes, list_plugins
+from ._info import add_plugins, describe, list_instruments, list_passes, list_pipelines, list_plugins
 from ._native import Diff, Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
 from ._optimize import from_bytes, from_proto, load, optimize, parse
 from .errors import (
@@ -30,6 +33,7 @@ from .errors import (
     OutputError,
     PassFailed,
     PipelineError,
+    PluginError,
     RelaisError,
     RuleError,
     StaleNodeError,
@@ -50,6 +54,22 @@ from .transform import (
 )
 
 _atexit.register(_native.stop_runs)
+
+if _TYPE_CHECKING:
+    from . import compat as compat
+    from . import zoo as zoo
+
+
+def __getattr__(name: str) -> _ModuleType:
+    # Others cost something that few programs need.
+    if name in ("compat", "zoo"):
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "compat", "zoo"})
+
 
 Module = IRModule
 Builder = Editor
@@ -80,6 +100,7 @@ __all__ = [
     "PassFailed",
     "PassInfo",
     "PipelineError",
+    "PluginError",
     "RelaisError",
     "RuleError",
     "Sequential",
@@ -95,7 +116,9 @@ __all__ = [
     "get_pass",
     "instrument",
     "ir",
+    "list_instruments",
     "list_passes",
+    "list_pipelines",
     "list_plugins",
     "load",
     "module_pass",

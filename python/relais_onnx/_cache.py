@@ -85,6 +85,8 @@ class Cache:
             self.fs.get_file(source, os.fspath(target))
         else:
             shutil.copyfile(source, target)
+        # A journal that has reached the disk will say that it is there.
+        _sync(target)
 
     def _store(self, source: pathlib.Path, target: str) -> None:
         if self.fs is not None:
@@ -107,10 +109,17 @@ def copy(source: str | os.PathLike[str], target: pathlib.Path) -> None:
     os.close(handle)
     try:
         shutil.copyfile(source, temporary)
+        _sync(temporary)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _sync(path: str | os.PathLike[str]) -> None:
+    """Waits until a file is on the disk."""
+    with open(path, "r+b") as file:
+        os.fsync(file.fileno())
 
 
 def digest_of(path: str | os.PathLike[str]) -> str:

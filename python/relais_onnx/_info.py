@@ -8,15 +8,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import _native
+from ._arguments import flag, paths, text
+from .errors import ModelError, PluginError
 
 
 def _list(kind: str) -> list[dict[str, Any]]:
-    return json.loads(_native.list_items(kind))
+    items: list[dict[str, Any]] = json.loads(_native.list_items(kind))
+    return items
 
 
 def list_passes() -> list[str]:
     """Returns the full names of all passes."""
     return sorted({item["name"] for item in _list("passes")})
+
+
+def list_instruments() -> list[str]:
+    """Returns the names of all instruments, which `relais_onnx.instrument.Instrument` makes."""
+    return [item["name"] for item in _list("instruments")]
+
+
+def list_pipelines() -> list[str]:
+    """Returns the names of all pipelines: the built-in ones, and those of plugins."""
+    return [item["name"] for item in _list("pipelines")]
 
 
 def list_plugins() -> list[dict[str, Any]]:
@@ -31,8 +44,7 @@ def describe(name: str) -> dict[str, Any]:
     Raises:
         PipelineError: Nothing has the name.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    text(name, "`name`")
     for kind in ("options", "instruments", "pipelines", "plugins", "operators"):
         for item in _list(kind):
             if item["name"] == name and "pass" not in item:
@@ -53,9 +65,14 @@ def add_plugins(
     Plugins of the user's own folder and of `RELAIS_PLUGIN_PATH` are found without this.
 
     Raises:
-        ModelError: One cannot be used. Nothing is changed.
+        PluginError: One cannot be used. Nothing is changed.
     """
-    for what, paths in (("plugins", plugins), ("dirs", dirs)):
-        if isinstance(paths, (str, bytes, os.PathLike)):
-            raise TypeError(f"`{what}` must be a list of paths, not `{type(paths).__name__}`")
-    _native.configure([os.fspath(path) for path in plugins], [os.fspath(path) for path in dirs], allow_writable)
+    files, folders = paths(plugins, "`plugins`"), paths(dirs, "`dirs`")
+    try:
+        _native.configure(list(files), list(folders), flag(allow_writable, "`allow_writable`"))
+    except ModelError as error:
+        # The argument that is meant, where the command line has an option.
+        help = None if error.help is None else error.help.replace("`--allow-writable-plugins`", "`allow_writable=True`")
+        refused = PluginError(str(error).replace(str(error.help), str(help)))
+        refused.help = help
+        raise refused from None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 from . import _native
+from ._arguments import members, names, number, paths, whole, wrong
+from ._arguments import path as path_of
+from ._arguments import text as text_of
 from ._native import IRModule, Pass
 from .rewriter import RewriteRule
 from .transform import _pass
@@ -16,11 +19,40 @@ if TYPE_CHECKING:
 
 _Path = str | os.PathLike[str]
 _Shape = str | Sequence[int | str | None]
-_Model = TypeVar("_Model", IRModule, bytes, "onnx.ModelProto")
 
 
-def _wrong(value: object, what: str, expected: str) -> TypeError:
-    return TypeError(f"{what} must be {expected}, not `{type(value).__name__}`")
+class _ModelProto(Protocol):
+    """What a model of the package `onnx` has, which need not be installed."""
+
+    @property
+    def graph(self) -> Any: ...
+    def SerializeToString(self) -> bytes: ...
+
+
+_Proto = TypeVar("_Proto", bound=_ModelProto)
+
+
+class Options(TypedDict, total=False):
+    """The arguments of `optimize` that say what is done with a model."""
+
+    level: int | None
+    pipeline: _Path | None
+    passes: Iterable[str | Pass | RewriteRule] | None
+    disable: Iterable[str] | None
+    require: Iterable[str] | None
+    config: Mapping[str, Any] | None
+    input_shapes: Mapping[str, _Shape] | None
+    inputs: Iterable[str] | None
+    outputs: Iterable[str] | None
+    keep: Iterable[str] | None
+    target_opset: int | None
+    rules: Iterable[str] | None
+    rule_files: Iterable[_Path] | None
+    dtype: Literal["float16", "bfloat16"] | None
+    check: int
+    check_rtol: float
+    check_atol: float | None
+    threads: int | None
 
 
 def _is_proto(model: object) -> bool:
@@ -29,97 +61,83 @@ def _is_proto(model: object) -> bool:
 
 def load(path: _Path) -> IRModule:
     """Reads a model from a file: ONNX, or the text form. Its weights stay in the file until they are needed."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise _wrong(path, "`path`", "a str or a path")
-    path = os.fspath(path)
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
-    os.stat(path)
-    return _native.read(path)
+    name = path_of(path, "`path`")
+    os.stat(name)
+    return _native.read(name)
 
 
-def from_bytes(data: bytes, *, base_dir: _Path | None = None) -> IRModule:
+def from_bytes(data: bytes | bytearray | memoryview, *, base_dir: _Path | None = None) -> IRModule:
     """Reads a model from bytes: ONNX, or the text form. Weights in other files are looked for in `base_dir`."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise _wrong(data, "`data`", "bytes")
-    return _native.read_bytes(bytes(data), None if base_dir is None else os.fspath(base_dir))
+        raise wrong(data, "`data`", "bytes")
+    return _native.read_bytes(bytes(data), None if base_dir is None else path_of(base_dir, "`base_dir`"))
 
 
-def from_proto(proto: "onnx.ModelProto", *, base_dir: _Path | None = None) -> IRModule:
+def from_proto(proto: onnx.ModelProto, *, base_dir: _Path | None = None) -> IRModule:
     """Reads a model from an `onnx.ModelProto`. Weights in other files are looked for in `base_dir`."""
     if not _is_proto(proto):
-        raise _wrong(proto, "`proto`", "an `onnx.ModelProto`")
+        raise wrong(proto, "`proto`", "an `onnx.ModelProto`")
     return from_bytes(proto.SerializeToString(), base_dir=base_dir)
 
 
 def parse(text: str) -> IRModule:
     """Parses a module in the text form."""
-    if not isinstance(text, str):
-        raise _wrong(text, "`text`", "a str")
-    return _native.parse(text)
-
-
-def _names(value: Iterable[str] | None, what: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, (str, bytes)):
-        raise _wrong(value, what, "a list of names")
-    try:
-        names = list(value)
-    except TypeError:
-        raise _wrong(value, what, "a list of names") from None
-    for name in names:
-        if not isinstance(name, str):
-            raise _wrong(name, f"a name in {what}", "a str")
-    return names
+    return _native.parse(text_of(text, "`text`"))
 
 
 def _shapes(shapes: Mapping[str, _Shape] | None) -> list[str]:
     if shapes is None:
         return []
     if not isinstance(shapes, Mapping):
-        raise _wrong(shapes, "`input_shapes`", "a dict of shapes by the inputs' names")
+        raise wrong(shapes, "`input_shapes`", "a dict of shapes by the inputs' names")
     texts = []
     for name, shape in shapes.items():
-        if not isinstance(name, str):
-            raise _wrong(name, "a name in `input_shapes`", "a str")
+        text_of(name, "a name in `input_shapes`")
         if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
-            raise _wrong(shape, f"the shape of `{name}`", "a list of sizes")
+            raise wrong(shape, f"the shape of `{name}`", "a list of sizes")
         dims = []
         for dim in shape:
             if dim is None:
                 dims.append("?")
             elif isinstance(dim, str) and dim and "," not in dim:
-                dims.append(dim)
+                dims.append(text_of(dim, f"a size of `{name}`"))
             elif hasattr(dim, "__index__") and not isinstance(dim, bool):
                 dims.append(str(dim.__index__()))
             else:
-                raise _wrong(dim, f"a size of `{name}`", "an int, the name of a size, or None")
+                raise wrong(dim, f"a size of `{name}`", "an int, the name of a size, or None")
         texts.append(f"{name}:{','.join(dims)}")
     return texts
 
 
-def _whole(value: object, what: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise _wrong(value, what, "an int")
-    number: int = value.__index__()
-    if not least <= number <= most:
-        raise ValueError(f"{what} must be between {least} and {most}, not {number}")
-    return number
-
-
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise _wrong(value, what, "a number")
-    number = float(value)
-    if not 0 <= number < float("inf"):
-        raise ValueError(f"{what} must be finite and not negative, not {number}")
-    return number
-
-
 @overload
 def optimize(
-    model: _Path,
+    model: _Proto,
+    *,
+    out: _Path | None = ...,
+    level: int | None = ...,
+    pipeline: _Path | None = ...,
+    passes: Iterable[str | Pass | RewriteRule] | None = ...,
+    disable: Iterable[str] | None = ...,
+    require: Iterable[str] | None = ...,
+    config: Mapping[str, Any] | None = ...,
+    input_shapes: Mapping[str, _Shape] | None = ...,
+    inputs: Iterable[str] | None = ...,
+    outputs: Iterable[str] | None = ...,
+    keep: Iterable[str] | None = ...,
+    target_opset: int | None = ...,
+    rules: Iterable[str] | None = ...,
+    rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
+    check: int = ...,
+    check_rtol: float = ...,
+    check_atol: float | None = ...,
+    threads: int | None = ...,
+    external_data: Literal["auto", "always", "never"] = ...,
+    base_dir: _Path | None = ...,
+) -> _Proto: ...
+@overload
+def optimize(
+    model: _Path | IRModule,
     *,
     out: _Path | None = ...,
     level: int | None = ...,
@@ -145,7 +163,7 @@ def optimize(
 ) -> IRModule: ...
 @overload
 def optimize(
-    model: _Model,
+    model: bytes | bytearray | memoryview,
     *,
     out: _Path | None = ...,
     level: int | None = ...,
@@ -168,7 +186,7 @@ def optimize(
     threads: int | None = ...,
     external_data: Literal["auto", "always", "never"] = ...,
     base_dir: _Path | None = ...,
-) -> _Model: ...
+) -> bytes: ...
 def optimize(
     model: Any,
     *,
@@ -258,9 +276,7 @@ def optimize(
     )
     _external(external_data)
     if out is not None:
-        if not isinstance(out, (str, os.PathLike)):
-            raise _wrong(out, "`out`", "a str or a path")
-        out = os.fspath(out)
+        out = path_of(out, "`out`")
     if isinstance(model, IRModule):
         module = model
     elif isinstance(model, (str, os.PathLike)):
@@ -270,7 +286,7 @@ def optimize(
     elif _is_proto(model):
         module = from_proto(model, base_dir=base_dir)
     else:
-        raise _wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
+        raise wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
     result = _native.optimize(module, wanted, settings)
     if out is not None:
         result.save(out, external_data=external_data)
@@ -312,51 +328,39 @@ def _wanted(
         raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
     if level is not None and passes is not None:
         raise ValueError("`level` and `passes` are given; passes run whatever their levels")
-    if dtype is not None and not isinstance(dtype, str):
-        raise _wrong(dtype, "`dtype`", "a str")
     wanted: dict[str, Any] = {
-        "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
-        "pipeline": None if pipeline is None else os.fspath(pipeline),
+        "level": None if level is None else whole(level, "`level`", 0, 255 if pipeline is not None else 3),
+        "pipeline": None if pipeline is None else text_of(path_of(pipeline, "`pipeline`"), "`pipeline`"),
         "passes": None if passes is None else _passes(passes),
-        "disable": _names(disable, "`disable`"),
-        "require": _names(require, "`require`"),
+        "disable": names(disable, "`disable`"),
+        "require": names(require, "`require`"),
         "input_shapes": _shapes(input_shapes),
-        "inputs": _names(inputs, "`inputs`"),
-        "outputs": _names(outputs, "`outputs`"),
-        "keep": _names(keep, "`keep`"),
-        "target_opset": None if target_opset is None else _whole(target_opset, "`target_opset`", 1, 2**31),
-        "rules": _names(rules, "`rules`"),
-        "rule_files": [os.fspath(path) for path in _paths(rule_files)],
-        "dtype": dtype,
-        "check": _whole(check, "`check`", 0, 1000),
-        "check_rtol": _number(check_rtol, "`check_rtol`"),
-        "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),
-        "threads": None if threads is None else _whole(threads, "`threads`", 1, 1024),
+        "inputs": names(inputs, "`inputs`"),
+        "outputs": names(outputs, "`outputs`"),
+        "keep": names(keep, "`keep`"),
+        "target_opset": None if target_opset is None else whole(target_opset, "`target_opset`", 1, 2**31),
+        "rules": names(rules, "`rules`"),
+        "rule_files": paths(rule_files, "`rule_files`"),
+        "dtype": None if dtype is None else text_of(dtype, "`dtype`"),
+        "check": whole(check, "`check`", 0, 1000),
+        "check_rtol": number(check_rtol, "`check_rtol`"),
+        "check_atol": None if check_atol is None else number(check_atol, "`check_atol`"),
+        "threads": None if threads is None else whole(threads, "`threads`", 1, 1024),
     }
     if passes is not None and not wanted["passes"]:
         raise ValueError("`passes` is empty; `level=0` runs nothing")
     if config is not None and not isinstance(config, Mapping):
-        raise _wrong(config, "`config`", "a dict")
+        raise wrong(config, "`config`", "a dict")
+    for key in config or ():
+        text_of(key, "a name in `config`")
     return wanted, None if config is None else dict(config)
 
 
 def _passes(value: Iterable[str | Pass | RewriteRule]) -> list[str | Pass]:
-    if isinstance(value, (str, bytes, Pass, RewriteRule)) or not isinstance(value, Iterable):
-        raise _wrong(value, "`passes`", "a list of names and passes")
-    passes = [_pass(member) for member in value]
+    passes = [_pass(member) for member in members(value, "`passes`", "names and passes")]
     for member in passes:
-        if not isinstance(member, (str, Pass)):
-            raise _wrong(member, "a member of `passes`", "a name or a Pass")
+        if isinstance(member, str):
+            text_of(member, "a name in `passes`")
+        elif not isinstance(member, Pass):
+            raise wrong(member, "a member of `passes`", "a name or a Pass")
     return passes
-
-
-def _paths(value: Iterable[_Path] | None) -> list[_Path]:
-    if value is None:
-        return []
-    if isinstance(value, (str, bytes, os.PathLike)):
-        raise _wrong(value, "`rule_files`", "a list of paths")
-    paths = list(value)
-    for path in paths:
-        if not isinstance(path, (str, os.PathLike)):
-            raise _wrong(path, "a path in `rule_files`", "a str or a path")
-    return paths

@@ -19,6 +19,7 @@ __all__ = [
     "OutputError",
     "PassFailed",
     "PipelineError",
+    "PluginError",
     "RelaisError",
     "RuleError",
     "StaleNodeError",
@@ -64,6 +65,10 @@ class PipelineError(RelaisError, ValueError):
 
 class ConfigError(PipelineError, AttributeError):
     """An option of a context that does not exist, or does not take its value."""
+
+
+class PluginError(RelaisError, ValueError):
+    """A plugin that cannot be used."""
 
 
 class RuleError(RelaisError, ValueError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self, TypeVar, overload
 
 from . import _native
 from ._native import Instrument, IRModule, PassInfo
@@ -56,6 +56,13 @@ class PassInstrument:
         """A pass said something."""
 
 
+_Class = TypeVar("_Class", bound=type)
+
+
+@overload
+def pass_instrument(pi_cls: None = None) -> Callable[[_Class], _Class]: ...
+@overload
+def pass_instrument(pi_cls: _Class) -> _Class: ...
 def pass_instrument(pi_cls: Any = None) -> Any:
     """Makes an instrument's class of one that has some of the hooks.
 
@@ -84,35 +91,35 @@ def pass_instrument(pi_cls: Any = None) -> Any:
 class PassTimingInstrument(Instrument):
     """Measures how long passes take. `render()` returns the times as a tree, also after the context."""
 
-    def __new__(cls) -> Any:
+    def __new__(cls) -> Self:
         return super().__new__(cls, "timing")
 
 
 class Statistics(Instrument):
     """Collects what passes count; `data` and `render()` return it."""
 
-    def __new__(cls) -> Any:
+    def __new__(cls) -> Self:
         return super().__new__(cls, "statistics")
 
 
 class PrintBeforeAll(Instrument):
     """Prints the module to `sys.stderr` before each pass."""
 
-    def __new__(cls) -> Any:
+    def __new__(cls) -> Self:
         return super().__new__(cls, "print-before")
 
 
 class PrintAfterAll(Instrument):
     """Prints the module to `sys.stderr` after each pass."""
 
-    def __new__(cls) -> Any:
+    def __new__(cls) -> Self:
         return super().__new__(cls, "print-after")
 
 
 class DumpIR(Instrument):
     """Writes the module into a folder after each pass that changes it, numbered in order."""
 
-    def __new__(cls, dump_dir: str | os.PathLike[str]) -> Any:
+    def __new__(cls, dump_dir: str | os.PathLike[str]) -> Self:
         return super().__new__(cls, "dump", dir=os.fspath(dump_dir))
 
 

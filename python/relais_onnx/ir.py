@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from . import _native
-from ._native import Diff, Difference, Editor, Function, Graph, IRModule, Node, NodeDifference, Nodes, Tensor
+from ._native import Diff, Difference, Editor, Function, Graph, IRModule, Node, NodeDifference, Nodes, Pass, PassInfo, Tensor
 
 __all__ = [
     "DROP",
@@ -37,6 +38,21 @@ DROP: Final = _Drop()
 """What a method of an `ExprMutator` returns to remove a node, which nothing may use any more."""
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _as_it_is(value: Any, memo: Any) -> Any:
+    return value
+
+
+# Nothing changes them, so that a copy is what it is a copy of.
+for _type in (IRModule, Function, Nodes, Node, Tensor, Diff, Difference, NodeDifference, Pass, PassInfo):
+    setattr(_type, "__copy__", _itself)
+    setattr(_type, "__deepcopy__", _as_it_is)
+Mapping.register(IRModule)
+
+
 class ExprVisitor:
     """Visits the nodes of a function in program order. The walk is native: a method that a subclass does not have is
     never called, and `visit_call` only for the operators in `ops`, if there are any.
@@ -54,6 +70,10 @@ class ExprVisitor:
 
     ops: ClassVar[Sequence[str]] = ()
     """The operators whose calls are visited: `Conv`, `acme::Silu`. All if there are none."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _spelled(cls, ExprVisitor, "visit_")
 
     def visit_param(self, param: Node) -> None:
         """A parameter of the function."""
@@ -104,6 +124,10 @@ class ExprMutator:
     ops: ClassVar[Sequence[str]] = ()
     """The operators whose calls are offered. All if there are none."""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _spelled(cls, ExprMutator, "mutate_")
+
     def mutate_call(self, op: Editor, call: Node) -> Any:
         """A call."""
 
@@ -133,6 +157,17 @@ class ExprMutator:
                 elif new is not None:
                     editor.replace(node, new)
         return editor.result()
+
+
+def _spelled(subclass: type, base: type, prefix: str) -> None:
+    """Refuses methods that would never be called, since no kind of nodes has their name."""
+    kinds = [name.removeprefix(prefix) for name in vars(base) if name.startswith(prefix)]
+    for name in dir(subclass):
+        if name.startswith(prefix) and name.removeprefix(prefix) not in kinds:
+            like = difflib.get_close_matches(name.removeprefix(prefix), kinds, 1)
+            known = ", ".join(f"`{prefix}{kind}`" for kind in kinds)
+            help = f"did you mean `{prefix}{like[0]}`?" if like else f"the methods are {known}"
+            raise TypeError(f"`{subclass.__name__}.{name}` would never be called\n  help: {help}")
 
 
 def _methods(visitor: Any, base: type, prefix: str) -> dict[str, Any]:

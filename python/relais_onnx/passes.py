@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import keyword
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ._info import _list
 from ._native import Pass
@@ -29,15 +30,23 @@ _TYPES: dict[str, Any] = {
     "string": str,
     "path": str,
     "bytes": int | str,
-    "list": Sequence[Any],
     "struct": Mapping[str, Any],
 }
+
+
+def _type_of(takes: dict[str, Any]) -> Any:
+    """The type of an option."""
+    if takes["type"] == "choice":
+        return Literal[tuple(choice["name"] for choice in takes["choices"])]
+    if takes["type"] == "list":
+        return Sequence[_type_of(takes["item"])]
+    return _TYPES.get(takes["type"], Any)
 
 
 class Options:
     """The options of a pass; each pass has a dataclass of its own, which is derived from this one."""
 
-    _pass = ""
+    _pass: ClassVar[str] = ""
 
     def make(self) -> Pass:
         """The pass with these options."""
@@ -64,7 +73,7 @@ def _options_of(described: dict[str, Any]) -> type[Options]:
         name: str = option["name"]
         if keyword.iskeyword(name):
             name += "_"
-        annotation = _TYPES.get(option["takes"]["type"], str if "choice" in option["takes"]["type"] else Any)
+        annotation = _type_of(option["takes"])
         default, about = option.get("default"), {"doc": option["doc"]}
         if default is None and not option["optional"]:
             field = dataclasses.field(metadata=about)
@@ -75,20 +84,36 @@ def _options_of(described: dict[str, Any]) -> type[Options]:
             field = dataclasses.field(default=default, metadata=about)
         fields.append((name, annotation, field))
     short = described["name"].rpartition(".")[2]
-    made = dataclasses.make_dataclass(f"{short}Options", fields, bases=(Options,), frozen=True, kw_only=True)
-    made._pass = described["name"]
-    made.__module__ = __name__
-    made.__doc__ = described["doc"]
-    return made
+    members = {"_pass": described["name"], "__doc__": described["doc"], "__module__": __name__}
+    return dataclasses.make_dataclass(
+        f"{short}Options", fields, bases=(Options,), namespace=members, frozen=True, kw_only=True
+    )
+
+
+class _Made(NamedTuple):
+    options: type[Options]
+    make: Callable[..., Pass]
+
+
+_made: dict[str, _Made] = {}
+"""What was made of the descriptions of passes: once, so that options of a pass are of one class and can be pickled. Plugins
+that take the place of others describe theirs anew."""
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_") or not name[:1].isupper():
         raise AttributeError(f"there is no pass `{name}`")
-    if name.endswith("Options"):
-        return _options_of(_described(name.removesuffix("Options")))
-    described = _described(name)
-    options = _options_of(described)
+    described = _described(name.removesuffix("Options"))
+    key = json.dumps(described)
+    made = _made.get(key)
+    if made is None:
+        options = _options_of(described)
+        made = _made.setdefault(key, _Made(options, _maker_of(described, options)))
+    return made.options if name.endswith("Options") else made.make
+
+
+def _maker_of(described: dict[str, Any], options: type[Options]) -> Callable[..., Pass]:
+    name = described["name"].rpartition(".")[2]
 
     def make(**given: Any) -> Pass:
         try:

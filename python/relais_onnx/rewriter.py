@@ -7,10 +7,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self, overload
 
 from . import _native
-from ._native import Pass
+from ._arguments import flag, members, wrong
+from ._arguments import text as text_of
+from ._native import IRModule, Pass
 from .errors import RuleError
 from .transform import _level, _required
 
@@ -33,7 +35,7 @@ class Rules(Pass):
         required: list[str],
         judge: bool,
         doc: str,
-    ) -> Any:
+    ) -> Self:
         stated = {
             "text": text,
             "conditions": list(conditions.items()),
@@ -49,12 +51,6 @@ class Rules(Pass):
     def text(self) -> str:
         """The rules as text."""
         return self._text
-
-
-def _judged(judge: bool) -> bool:
-    if not isinstance(judge, bool):
-        raise TypeError(f"`judge` must be a bool, not `{type(judge).__name__}`")
-    return judge
 
 
 def _arguments(function: Callable[..., Any], variables: list[str], skip: int) -> list[str]:
@@ -111,12 +107,8 @@ def rule(
         RuleError: The text cannot be parsed.
         TypeError: A function does not take variables of the pattern.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a rule must be a str, not `{type(text).__name__}`")
-    named = dict(conditions) if isinstance(conditions, Mapping) else {it.__name__: it for it in conditions}
-    for key, condition in named.items():
-        if not callable(condition):
-            raise TypeError(f"the condition `{key}` must be callable, not `{type(condition).__name__}`")
+    text_of(text, "a rule")
+    named = _conditions(conditions)
     make_args: list[str] = []
     if replacement is None:
         if where is not None:
@@ -135,12 +127,32 @@ def rule(
         named,
         replacement,
         make_args,
-        name or _default_name(replacement, text),
+        _default_name(replacement, text) if name is None else text_of(name, "`name`"),
         _level(opt_level),
         _required(required),
-        _judged(judge),
+        flag(judge, "`judge`"),
         inspect.getdoc(replacement) or text if replacement else text,
     )
+
+
+def _conditions(conditions: Any) -> dict[str, Callable[..., Any]]:
+    """Conditions by their names."""
+    if isinstance(conditions, Mapping):
+        named = {text_of(name, "a name in `conditions`"): condition for name, condition in conditions.items()}
+    else:
+        if callable(conditions):
+            raise wrong(conditions, "`conditions`", "a list of functions")
+        named = {}
+        for condition in members(conditions, "`conditions`", "functions"):
+            name = getattr(condition, "__name__", "")
+            if callable(condition) and not name.isidentifier():
+                # A lambda, a `partial`.
+                raise TypeError(f"a condition has no name of its own: {condition!r}\n  help: give them as a dict: {{\"name\": condition}}")
+            named[name] = condition
+    for name, condition in named.items():
+        if not callable(condition):
+            raise wrong(condition, f"the condition `{name}`" if name else "a condition", "callable")
+    return named
 
 
 def _default_name(replacement: Callable[..., Any] | None, text: str) -> str:
@@ -211,7 +223,7 @@ class _Symbol:
     def _no(self, *_: Any) -> NoReturn:
         raise TypeError("a value of a pattern is a symbol: conditions belong into a function for `.check`")
 
-    __bool__ = __len__ = __int__ = __float__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _no  # type: ignore[assignment]
+    __bool__ = __len__ = __int__ = __float__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _no
 
 
 class _Tracer:
@@ -345,7 +357,7 @@ class RewriteRule:
         )
         return self._pass
 
-    def __call__(self, module: Any) -> Any:
+    def __call__(self, module: IRModule) -> IRModule:
         """Runs the pass."""
         return self.as_pass()(module)
 
@@ -359,6 +371,24 @@ class RewriteRule:
         return f"<RewriteRule `{self._name}`: {self.text}>"
 
 
+@overload
+def rewrite(
+    pattern: None = None,
+    *,
+    name: str | None = None,
+    opt_level: int = 0,
+    required: Iterable[str] | None = None,
+    judge: bool = True,
+) -> Callable[[Callable[..., Any]], RewriteRule]: ...
+@overload
+def rewrite(
+    pattern: Callable[..., Any],
+    *,
+    name: str | None = None,
+    opt_level: int = 0,
+    required: Iterable[str] | None = None,
+    judge: bool = True,
+) -> RewriteRule: ...
 def rewrite(
     pattern: Any = None,
     *,
@@ -387,7 +417,9 @@ def rewrite(
         TypeError: The function does not return a call.
         RuleError: Its pattern is none of the language of rules.
     """
-    level, needed, judged = _level(opt_level), _required(required), _judged(judge)
+    level, needed, judged = _level(opt_level), _required(required), flag(judge, "`judge`")
+    if name is not None:
+        text_of(name, "`name`")
 
     def make(pattern: Any) -> RewriteRule:
         if not callable(pattern):

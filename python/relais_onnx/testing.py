@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from . import _native
+from ._arguments import flag, members, whole, wrong
 from ._native import IRModule, Pass
 from .errors import CheckFailed
 from .rewriter import RewriteRule
@@ -56,10 +57,13 @@ def check(
         pass_ = pass_.as_pass()
     if not isinstance(pass_, Pass):
         raise TypeError(f"what is tested must be a Pass, not `{type(pass_).__name__}`")
-    if isinstance(samples, (str, IRModule)):
-        raise TypeError(f"`samples` must be a list of modules, not `{type(samples).__name__}`")
+    modules, seed = whole(modules, "`modules`", 0, 2**31), whole(seed, "`seed`", 0, 2**64 - 1)
+    flag(strict, "`strict`")
+    flag(allow_errors, "`allow_errors`")
+    if isinstance(samples, IRModule):
+        raise wrong(samples, "`samples`", "a list of modules")
     texts = []
-    for sample in samples:
+    for sample in members(samples, "`samples`", "modules"):
         if isinstance(sample, str):
             sample = _native.parse(sample)
         if not isinstance(sample, IRModule):

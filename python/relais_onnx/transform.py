@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
-from ._native import IRModule, Pass, PassContext, PassInfo, list_configs
+from ._arguments import members, names, text, whole
+from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
+
+if TYPE_CHECKING:
+    from .rewriter import RewriteRule
 
 __all__ = [
     "FunctionPass",
@@ -28,26 +33,16 @@ __all__ = [
     "register_pass",
 ]
 
-_P = TypeVar("_P", bound=Pass)
+_Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
+_Arguments = ParamSpec("_Arguments")
 
 
 def _required(required: Iterable[str] | None) -> list[str]:
-    if required is None:
-        return []
-    if not isinstance(required, (list, tuple)):
-        raise TypeError(f"`required` must be a list of names, not `{type(required).__name__}`")
-    for name in required:
-        if not isinstance(name, str):
-            raise TypeError(f"a name in `required` must be a str, not `{type(name).__name__}`")
-    return list(required)
+    return names(required, "`required`")
 
 
 def _level(opt_level: int) -> int:
-    if isinstance(opt_level, bool) or not isinstance(opt_level, int):
-        raise TypeError(f"`opt_level` must be an int, not `{type(opt_level).__name__}`")
-    if not 0 <= opt_level <= 255:
-        raise ValueError(f"`opt_level` must be between 0 and 255, not {opt_level}")
-    return opt_level
+    return whole(opt_level, "`opt_level`", 0, 255)
 
 
 def _pass(value: Any) -> Any:
@@ -64,8 +59,8 @@ class _Written(Pass):
 
     def __new__(
         cls, run: Callable[..., Any], opt_level: int, name: str, required: Iterable[str] | None = None, doc: str = ""
-    ) -> Any:
-        return super().__new__(cls, cls._kind, run, name, _level(opt_level), _required(required), doc)
+    ) -> Self:
+        return super().__new__(cls, cls._kind, run, text(name, "`name`"), _level(opt_level), _required(required), doc)
 
 
 class ModulePass(_Written):
@@ -96,21 +91,18 @@ class Sequential(Pass):
 
     def __new__(
         cls,
-        passes: Iterable[Pass] | None = None,
+        passes: Iterable[Pass | RewriteRule] | None = None,
         opt_level: int = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
-    ) -> Any:
-        passes = [] if passes is None else passes
-        if not isinstance(passes, (list, tuple)):
-            raise TypeError(f"`passes` must be a list of passes, not `{type(passes).__name__}`")
-        passes = [_pass(member) for member in passes]
-        for member in passes:
+    ) -> Self:
+        given = [_pass(member) for member in members([] if passes is None else passes, "`passes`", "passes")]
+        for member in given:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", passes, name, _level(opt_level), _required(required), "")
-        self._passes = passes
+        self = super().__new__(cls, "sequential", given, text(name, "`name`"), _level(opt_level), _required(required), "")
+        self._passes = given
         return self
 
     @property
@@ -125,37 +117,45 @@ class Sequential(Pass):
 def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, required: list[str]) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
-    class Made(base):  # type: ignore[misc, valid-type]
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-            inner = user(*args, **kwargs)
+    def around(cls: type[_Written], inner: Any) -> Any:
+        def run(*given: Any) -> Any:
+            return getattr(inner, base._method)(*given)
 
-            def run(*given: Any) -> Any:
-                return getattr(inner, base._method)(*given)
+        self: Any = base.__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
+        self._inner = inner
+        return self
 
-            self = super().__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
-            self._inner = inner
-            return self
+    def new(cls: type[_Written], *args: Any, **kwargs: Any) -> Any:
+        return around(cls, user(*args, **kwargs))
 
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            pass
+    def copied(self: Any) -> Any:
+        return around(type(self), copy.copy(self._inner))
 
-        def __getattr__(self, attribute: str) -> Any:
-            if attribute == "_inner":
-                raise AttributeError(attribute)
-            return getattr(self._inner, attribute)
+    def deepcopied(self: Any, memo: dict[int, Any]) -> Any:
+        return around(type(self), copy.deepcopy(self._inner, memo))
 
-    functools.update_wrapper(Made.__init__, user.__init__)  # type: ignore[misc]
-    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(Made, attribute, getattr(user, attribute))
-    return Made
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def getattribute(self: Any, attribute: str) -> Any:
+        if attribute == "_inner":
+            raise AttributeError(attribute)
+        return getattr(self._inner, attribute)
+
+    functools.update_wrapper(init, user.__init__)  # type: ignore[misc]
+    made: dict[str, Any] = {"__new__": new, "__init__": init, "__getattr__": getattribute}
+    made |= {"__copy__": copied, "__deepcopy__": deepcopied}
+    for attribute in ("__qualname__", "__module__", "__doc__"):
+        made[attribute] = getattr(user, attribute)
+    return type(user.__name__, (base,), made)
 
 
 def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any) -> Any:
     if opt_level is None:
         raise ValueError("`opt_level` must be given: the level from which the pass is on")
     opt_level, required = _level(opt_level), _required(required)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    if name is not None:
+        text(name, "`name`")
 
     def make(target: Any) -> Any:
         if not callable(target):
@@ -168,6 +168,56 @@ def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, req
     return make if target is None else make(target)
 
 
+class _TransformsModule(Protocol):
+    def transform_module(self, mod: IRModule, ctx: PassContext, /) -> IRModule | None: ...
+
+
+class _TransformsFunction(Protocol):
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext, /) -> Function | None: ...
+
+
+class _MakesModulePass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[IRModule, PassContext], IRModule | None], /) -> ModulePass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsModule], /) -> Callable[_Arguments, ModulePass]: ...
+
+
+class _MakesFunctionPass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[Function, IRModule, PassContext], Function | None], /) -> FunctionPass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsFunction], /) -> Callable[_Arguments, FunctionPass]: ...
+
+
+class _MakesPrimFuncPass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[Function, IRModule, PassContext], Function | None], /) -> PrimFuncPass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsFunction], /) -> Callable[_Arguments, PrimFuncPass]: ...
+
+
+@overload
+def module_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesModulePass: ...
+@overload
+def module_pass(
+    pass_func: Callable[[IRModule, PassContext], IRModule | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> ModulePass: ...
+@overload
+def module_pass(
+    pass_func: Callable[_Arguments, _TransformsModule],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, ModulePass]: ...
 def module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -194,6 +244,27 @@ def module_pass(
     return _decorator(ModulePass, pass_func, opt_level, name, required)
 
 
+@overload
+def function_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesFunctionPass: ...
+@overload
+def function_pass(
+    pass_func: Callable[[Function, IRModule, PassContext], Function | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> FunctionPass: ...
+@overload
+def function_pass(
+    pass_func: Callable[_Arguments, _TransformsFunction],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, FunctionPass]: ...
 def function_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -209,6 +280,27 @@ def function_pass(
     return _decorator(FunctionPass, pass_func, opt_level, name, required)
 
 
+@overload
+def prim_func_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesPrimFuncPass: ...
+@overload
+def prim_func_pass(
+    pass_func: Callable[[Function, IRModule, PassContext], Function | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> PrimFuncPass: ...
+@overload
+def prim_func_pass(
+    pass_func: Callable[_Arguments, _TransformsFunction],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, PrimFuncPass]: ...
 def prim_func_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -230,12 +322,10 @@ def get_pass(name: str, **options: Any) -> Pass:
     Raises:
         PipelineError: The name does not resolve to a pass, or the pass does not have these options.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
-    return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
+    return _native.get_pass(text(name, "`name`"), {key.removesuffix("_"): value for key, value in options.items()})
 
 
-def register_pass(new: _P) -> _P:
+def register_pass(new: _Registered) -> _Registered:
     """Makes a pass known by its name, which has a prefix and a dot: as a requirement, in `passes=`, in pipelines. A pass
     of the same name that was registered before is replaced. Returns the pass."""
     known = _pass(new)

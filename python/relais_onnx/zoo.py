@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import filecmp
 import glob as _glob
 import hashlib
@@ -18,13 +19,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 from . import _native, load
+from ._arguments import path as path_of
 from ._cache import cache as _cache
 from ._cache import digest_of
 from ._native import __version__
-from ._optimize import _external, _wanted
+from ._optimize import Options, _external, _wanted
 from .errors import RelaisError
 
 __all__ = ["Row", "Table", "main", "optimize"]
@@ -47,6 +49,8 @@ class Row(NamedTuple):
     """The sizes of the two files; weights in other files are not counted."""
     files: tuple[str, ...]
     """The files of the result in its folder, the model first."""
+    sizes: tuple[int, ...]
+    """How long each of them is."""
     seconds: float
     """How long it took."""
     error: str | None
@@ -133,7 +137,7 @@ class _Journal:
             try:
                 row = json.loads(line)
                 pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
-                row = Row(**{**row, **pairs, "files": tuple(row["files"])})
+                row = Row(**{**row, **pairs, "files": tuple(row["files"]), "sizes": tuple(row["sizes"])})
             except (ValueError, TypeError, KeyError):
                 break
             if not line.endswith(b"\n"):
@@ -186,7 +190,7 @@ class _Job:
     retry: bool
     wanted: dict[str, Any]
     settings: dict[str, Any] | None
-    external_data: str
+    external_data: Literal["auto", "always", "never"]
 
 
 def optimize(
@@ -197,9 +201,9 @@ def optimize(
     cache: _Path | None = None,
     retry: bool = False,
     on: str | None = None,
-    external_data: str = "auto",
+    external_data: Literal["auto", "always", "never"] = "auto",
     progress: Callable[[Row], None] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Table:
     """Optimises many models into a folder, with the options of `relais_onnx.optimize`, and returns a table.
 
@@ -222,18 +226,23 @@ def optimize(
         As for `relais_onnx.optimize`, if an option is wrong; BlockingIOError if another run writes into the same journal.
         Failures of models are in the table.
     """
+    for name in options:
+        if name not in Options.__annotations__:
+            like = difflib.get_close_matches(name, Options.__annotations__, 1)
+            help = f"\n  help: did you mean `{like[0]}`?" if like else ""
+            raise TypeError(f"`zoo.optimize` has no argument `{name}`{help}")
     wanted, settings = _wanted(**options)
     _external(external_data)
     if on not in (None, "ray"):
         raise ValueError(f"`on` must be \"ray\" or None, not `{on}`")
     found = _collect(models)
     part, n_parts = _share(shard)
-    folder = pathlib.Path(os.path.abspath(os.fspath(out)))
+    folder = pathlib.Path(os.path.abspath(path_of(out, "`out`")))
     # Whatever links lead there.
     real = pathlib.Path(os.path.realpath(folder))
     if any(real in pathlib.Path(os.path.realpath(path.parent), path.name).parents for _, path in found):
         raise ValueError("`out` contains models that are given")
-    place = None if cache is None else os.fspath(cache)
+    place = None if cache is None else path_of(cache, "`cache`")
     if place is not None:
         _cache(place)
     folder.mkdir(parents=True, exist_ok=True)
@@ -291,9 +300,10 @@ def _one(job: _Job) -> Row:
     files: tuple[str, ...] = ()
 
     def row(status: str, error: str | None = None, cached: bool = False) -> Row:
-        sizes = (job.path.stat().st_size, target.stat().st_size) if status == "ok" else None
+        sizes = tuple((target.parent / name).stat().st_size for name in files)
+        both = (job.path.stat().st_size, sizes[0]) if status == "ok" else None
         seconds = round(time.monotonic() - began, 3)
-        return Row(job.name, status, cached, calls, sizes, files, seconds, error, key)
+        return Row(job.name, status, cached, calls, both, files, sizes, seconds, error, key)
 
     folder = None
     try:
@@ -304,7 +314,7 @@ def _one(job: _Job) -> Row:
         if known is not None and known.key == key:
             if known.status == "failed" and not job.retry:
                 return known
-            if known.status == "ok" and known.files and all((target.parent / name).exists() for name in known.files):
+            if known.status == "ok" and _is_whole(known, target.parent):
                 return known
         folder = pathlib.Path(tempfile.mkdtemp(dir=job.work))
         store = None if job.cache is None else _cache(job.cache)
@@ -314,7 +324,7 @@ def _one(job: _Job) -> Row:
             result = _native.optimize(module, job.wanted, job.settings)
             calls = (_calls(module), _calls(result))
             # In an empty folder, so that the name of the file of its weights is always the same.
-            result.save(folder / target.name, external_data=job.external_data)  # type: ignore[arg-type]
+            result.save(folder / target.name, external_data=job.external_data)
             if store is not None:
                 store.put(key, folder, calls)
         files = _move(folder, target)
@@ -324,6 +334,14 @@ def _one(job: _Job) -> Row:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_whole(row: Row, folder: pathlib.Path) -> bool:
+    """Whether the files of a result are there, each as long as it was."""
+    try:
+        return bool(row.files) and row.sizes == tuple((folder / name).stat().st_size for name in row.files)
+    except OSError:
+        return False
 
 
 def _move(folder: pathlib.Path, target: pathlib.Path) -> tuple[str, ...]:
@@ -352,7 +370,7 @@ def _elsewhere(job: _Job) -> Row:
         own = _native.lock(job.wanted, job.settings)
         if own != job.lock:
             error = "PipelineError: the worker has other plugins than the program that gives it work"
-            return Row(job.name, "failed", False, None, None, (), 0.0, error, "")
+            return Row(job.name, "failed", False, None, None, (), (), 0.0, error, "")
         _agreed.add(own)
     return _one(job)
 
@@ -383,7 +401,7 @@ def _on_ray(jobs: list[_Job]) -> Iterator[Row]:
                     yield ray.get(reference)
                 except ray.exceptions.RayError as error:
                     message = f"{type(error).__name__}: {str(error).strip()}"
-                    yield Row(job.name, "failed", False, None, None, (), 0.0, message, "")
+                    yield Row(job.name, "failed", False, None, None, (), (), 0.0, message, "")
     finally:
         for reference in running:
             ray.cancel(reference, force=True)

@@ -43,6 +43,55 @@ thread_local! {
     static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Runs what may enter contexts, and leaves those that it has not left: they would be its caller's.
+pub(crate) fn scope<T>(py: Python<'_>, run: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let depth = ENTERED.with_borrow(Vec::len);
+    let mut result = run();
+    loop {
+        let above = ENTERED.with_borrow(|entered| entered.get(depth..)?.last().map(|top| top.context.clone_ref(py)));
+        let Some(above) = above else { return result };
+        let left = above.get().leave(py);
+        if result.is_ok() {
+            let message = "a pass context that was entered here was not left\n  help: enter it by `with`";
+            result = Err(left.err().unwrap_or_else(|| errors::exception(py, "ContextError", message, |_| Ok(()))));
+        }
+    }
+}
+
+impl PyPassContext {
+    fn leave(&self, py: Python<'_>) -> PyResult<bool> {
+        let is_top = ENTERED
+            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
+        match is_top {
+            Some(true) => {}
+            Some(false) => return Err(out_of_order(py)),
+            None => {
+                let message = "this pass context was not entered on this thread";
+                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
+            }
+        }
+        {
+            let mut known = known();
+            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
+            at.map(|at| known.remove(at))
+        };
+        let mut is_out_of_order = false;
+        let left = hooks(py, || {
+            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
+            match top.guard.leave() {
+                Ok(()) => Ok(()),
+                Err(ContextError::Hook(fault)) => Err(fault),
+                Err(_) => {
+                    is_out_of_order = true;
+                    Ok(())
+                }
+            }
+        });
+        left?;
+        if is_out_of_order { Err(out_of_order(py)) } else { Ok(false) }
+    }
+}
+
 /// The current context: the object that was entered, if one was.
 pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
     let context = PassContext::current();
@@ -196,35 +245,7 @@ impl PyPassContext {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let is_top = ENTERED
-            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
-        match is_top {
-            Some(true) => {}
-            Some(false) => return Err(out_of_order(py)),
-            None => {
-                let message = "this pass context was not entered on this thread";
-                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
-            }
-        }
-        {
-            let mut known = known();
-            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
-            at.map(|at| known.remove(at))
-        };
-        let mut is_out_of_order = false;
-        let left = hooks(py, || {
-            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
-            match top.guard.leave() {
-                Ok(()) => Ok(()),
-                Err(ContextError::Hook(fault)) => Err(fault),
-                Err(_) => {
-                    is_out_of_order = true;
-                    Ok(())
-                }
-            }
-        });
-        left?;
-        if is_out_of_order { Err(out_of_order(py)) } else { Ok(false) }
+        self.leave(py)
     }
 
     /// Whether both are one context.

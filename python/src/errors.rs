@@ -105,26 +105,40 @@ pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, state: &RunState) ->
         }
         _ => (exception(py, "RelaisError", failure, |_| Ok(())), String::new()),
     };
-    raised(py, native, failure.kind.error(), &note, state)
+    // Hooks of the cleanup, which hide nothing: that of a pass that failed, above all.
+    let also = failure.also.iter().map(|fault| format!("then {}: {}", note_of_hook(fault), fault.error));
+    let notes: Vec<String> = [note].into_iter().filter(|note| !note.is_empty()).chain(also).collect();
+    raised(py, native, failure.kind.error(), &notes, state)
 }
 
 /// The exception of a hook that failed outside a run.
 pub(crate) fn of_hook(py: Python<'_>, fault: &HookFault, state: &RunState) -> PyErr {
     let native = of_fault(py, fault, fault);
-    raised(py, native, &fault.error, &note_of_hook(fault), state)
+    raised(py, native, &fault.error, &[note_of_hook(fault)], state)
 }
 
 fn of_fault(py: Python<'_>, message: impl fmt::Display, fault: &HookFault) -> PyErr {
     exception(py, "InstrumentError", message, |exception| {
         exception.setattr("instrument", &fault.instrument)?;
-        exception.setattr("hook", fault.hook.name())?;
+        exception.setattr("hook", hook_of(fault))?;
         exception.setattr("also", fault.also.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         describe(exception, &fault.error)
     })
 }
 
 fn note_of_hook(fault: &HookFault) -> String {
-    format!("in the hook `{}` of the instrument `{}`", fault.hook.name(), fault.instrument)
+    format!("in the hook `{}` of the instrument `{}`", hook_of(fault), fault.instrument)
+}
+
+/// The name that a hook has in Python, which is TVM's.
+fn hook_of(fault: &HookFault) -> &'static str {
+    match fault.hook.name() {
+        "enter" => "enter_pass_ctx",
+        "exit" => "exit_pass_ctx",
+        "before" => "run_before_pass",
+        "after" => "run_after_pass",
+        name => name,
+    }
 }
 
 fn describe(exception: &Bound<'_, PyAny>, error: &PassError) -> PyResult<()> {
@@ -138,12 +152,12 @@ fn describe(exception: &Bound<'_, PyAny>, error: &PassError) -> PyResult<()> {
     exception.setattr("backtrace", text(&rec.backtrace))
 }
 
-/// The exception that Python code raised, with a note; otherwise the native one.
-fn raised(py: Python<'_>, native: PyErr, error: &PassError, note: &str, state: &RunState) -> PyErr {
+/// The exception that Python code raised, with notes; otherwise the native one.
+fn raised(py: Python<'_>, native: PyErr, error: &PassError, notes: &[String], state: &RunState) -> PyErr {
     let Some(own) = state.take(&error.rec().message) else { return native };
     // An exception may refuse attributes; it is raised all the same.
     let _ = own.value(py).setattr("__relais__", native.value(py));
-    if !note.is_empty() {
+    for note in notes {
         let _ = own.value(py).call_method1("add_note", (note,));
     }
     own

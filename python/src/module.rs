@@ -7,7 +7,7 @@ use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString, PyTuple},
+    types::{PyBytes, PyList, PyMapping, PyString, PyTuple},
 };
 use relais::{
     files::{Destination, Existing, write_text_form},
@@ -117,9 +117,13 @@ impl PyIrModule {
     fn make(functions: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let mut module = IRModule::new();
         if let Some(functions) = functions.filter(|functions| !functions.is_none()) {
-            let dict = functions.cast::<PyDict>().map_err(|_| value::wrong(functions, "`functions`", "a dict"))?;
-            let given: Vec<(String, Bound<'_, PyFunction>)> =
-                dict.iter().map(|(name, function)| function_named(&name, &function)).collect::<PyResult<_>>()?;
+            let mapping =
+                functions.cast::<PyMapping>().map_err(|_| value::wrong(functions, "`functions`", "a dict"))?;
+            let mut given = Vec::new();
+            for item in mapping.items()? {
+                let (name, function): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+                given.push(function_named(&name, &function)?);
+            }
             // Many at once: names are not looked for one by one.
             if given.iter().all(|(_, function)| function.get().kind == global_kind::FUNCTION) {
                 let functions = given.iter().map(|(name, function)| (name.as_str(), function.get().function.clone()));
@@ -272,8 +276,21 @@ impl PyIrModule {
         self.function_of(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
-    fn __contains__(&self, name: &str) -> bool {
-        self.module.global(name).is_some()
+    /// Returns the function of a name, or `default` if there is none.
+    #[pyo3(signature = (name, default = None, /))]
+    fn get<'py>(
+        &self,
+        name: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match name.extract().ok().and_then(|name: &str| self.function_of(name)) {
+            Some(function) => Ok(Some(Bound::new(name.py(), function)?.into_any())),
+            None => Ok(default),
+        }
+    }
+
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        name.extract().is_ok_and(|name: &str| self.module.global(name).is_some())
     }
 
     fn __len__(&self) -> usize {

@@ -215,7 +215,8 @@ fn on_module(run: &Py<PyAny>, module: &IRModule) -> Result<Option<IRModule>, Pas
     Python::attach(|py| {
         let call = || -> PyResult<Option<IRModule>> {
             let given = Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?;
-            let result = run.bind(py).call1((given, context::current(py)?))?;
+            let context = context::current(py)?;
+            let result = context::scope(py, || run.bind(py).call1((given, context)))?;
             if result.is_none() {
                 return Ok(None);
             }
@@ -243,7 +244,8 @@ fn on_function(
     Python::attach(|py| {
         let call = || -> PyResult<Option<Function>> {
             let given = PyFunction::new(name.to_owned(), kind, f.clone());
-            let result = run.bind(py).call1((given, module, context::current(py)?))?;
+            let context = context::current(py)?;
+            let result = context::scope(py, || run.bind(py).call1((given, module, context)))?;
             if result.is_none() {
                 return Ok(None);
             }

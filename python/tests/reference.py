@@ -35,12 +35,12 @@ All names of the package `relais_onnx`, with their types and documentation; [Pyt
 """
 
 
-def sources() -> tuple[dict[str, ast.stmt], dict[str, str]]:
+def sources() -> tuple[dict[str, ast.stmt], dict[str, Any]]:
     """The definitions of all files, by name, and the types that have a name of the package's own. Of an overloaded
     function, the last definition has all arguments."""
     folder = pathlib.Path(relais.__file__).parent
     found: dict[str, ast.stmt] = {}
-    types: dict[str, str] = {}
+    types: dict[str, Any] = {}
     for path in [*sorted(folder.glob("*.py")), *sorted(folder.glob("compat/*.py")), folder / "_native.pyi"]:
         inside = path.relative_to(folder).with_suffix("").as_posix().replace("/", ".")
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -53,7 +53,7 @@ def sources() -> tuple[dict[str, ast.stmt], dict[str, str]]:
                     # A variable of types is what bounds it.
                     value = next((word.value for word in value.keywords if word.arg == "bound"), ast.Name(name))
                 if re.fullmatch("_[A-Z][a-z]*", name):
-                    types[name] = ast.unparse(value)
+                    types[name] = value.value if isinstance(value, ast.Constant) else ast.unparse(value)
     return found, types
 
 

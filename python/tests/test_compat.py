@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import inspect
 import logging
+import sys
 
 import conftest
 import numpy as np
@@ -104,6 +105,12 @@ def readme(peer: str) -> list[str]:
 
 def test_the_readme_of_onnxsim(tmp_path, monkeypatch):
     """Each of its calls of `simplify` that needs no other package, with the import changed."""
+    import onnxruntime
+
+    # It speaks of machines that have these.
+    has = onnxruntime.get_available_providers()
+    more = [f"{name}ExecutionProvider" for name in ("CUDA", "MIGraphX", "VitisAI")]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [*more, *has])
     monkeypatch.chdir(tmp_path)
     onnx.save(onnx.parser.parse_model(GEMM), tmp_path / "model.onnx")
     onnx.save(conftest.network(), tmp_path / "input.onnx")
@@ -281,6 +288,72 @@ def test_simplify_refuses_by_name(proto, argument, value):
         onnxsim.simplify(proto, **{argument: value})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"input_data": {"typo": np.ones(1)}}, ValueError, "`input_data`: the model has no input `typo`; its inputs are `x`"),
+        ({"input_data": [1]}, TypeError, "`input_data` must be a dict"),
+        ({"test_input_shapes": {"typo": [1]}}, ValueError, "`test_input_shapes`: the model has no input `typo`"),
+        ({"test_input_shapes": {"x": 3}}, TypeError, "the shape of `x` in `test_input_shapes` must be a list"),
+        ({"test_input_shapes": {"x": [1.5]}}, TypeError, "a size of `x` in `test_input_shapes` must be an int"),
+        ({"unused_output": ["y"]}, ValueError, "`unused_output` names all outputs"),
+        ({"unused_output": "y"}, TypeError, "`unused_output` must be a list of names, not `str`"),
+        ({"unused_output": 0}, TypeError, "`unused_output` must be a list of names, not `int`"),
+        ({"providers": ["Nope"]}, ValueError, "no execution provider `Nope`.*`CPUExecutionProvider`"),
+        ({"providers": [("Nope", {})]}, ValueError, "no execution provider `Nope`"),
+        ({"providers": "CPUExecutionProvider"}, TypeError, "`providers` must be a list"),
+        ({"providers": [3]}, TypeError, "one of `providers` must be a name"),
+        ({"skipped_optimizers": 0}, TypeError, "`skipped_optimizers` must be a list of names, not `int`"),
+        ({"skipped_optimizers": [1]}, TypeError, "a name in `skipped_optimizers` must be a str"),
+        ({"custom_rewriter": 3}, TypeError, "`custom_rewriter` must be a function"),
+        ({"function_rewrite_rules": 3}, TypeError, "`function_rewrite_rules` must be a list of pairs"),
+        ({"function_rewrite_rules": [3]}, TypeError, "must be a pair of `onnx.FunctionProto`.*not `int`"),
+        ({"function_rewrite_rules": [("a", "b", "c")]}, TypeError, r"not \(str, str, str\)"),
+        ({"check_n": -1}, ValueError, "`check_n` must be between"),
+        ({"check_n": 1.5}, TypeError, "`check_n` must be an int"),
+        ({"check_rtol": "1"}, TypeError, "`check_rtol` must be a number"),
+        ({"check_atol": float("nan")}, ValueError, "`check_atol` must be finite"),
+        ({"tensor_size_threshold": -1}, ValueError, "`tensor_size_threshold` must not be negative"),
+        ({"tensor_size_threshold": "1.2.3GB"}, ValueError, "`tensor_size_threshold` is not a size"),
+        ({"external_data_threshold": -1}, ValueError, "`external_data_threshold` must not be negative"),
+        ({"output_path": 3}, TypeError, "`output_path` must be a str or a path"),
+    ],
+)
+def test_simplify_ignores_nothing(proto, arguments, error, says):
+    """Whether the checks are on or not: what would be left out is said by its name."""
+    for check_n in (0, 1):
+        with pytest.raises(error, match=says):
+            onnxsim.simplify(proto, **{"check_n": check_n, **arguments})
+
+
+def test_shapes_for_checks(monkeypatch):
+    """They are what the models are run with."""
+    import relais_onnx.compat._common as common
+
+    seen, inputs = [], common._inputs
+    monkeypatch.setattr(common, "_inputs", lambda *given: seen.append(inputs(*given)["x"].shape) or inputs(*given))
+    proto = conftest.network("N")
+    for shape in ([2, 3, 8, 8], np.array([2, 3, 8, 8]), [np.int64(2), 3, 8, 8], (-1, 3, 8, 8)):
+        assert onnxsim.simplify(proto, 1, test_input_shapes={"x": shape})[1]
+        assert onnxslim.slim(proto, model_check=True, model_check_inputs={"x": shape}) is not None
+    assert seen == [(2, 3, 8, 8)] * 6 + [(1, 3, 8, 8)] * 2
+    exp = relais.parse('def @main(%x: Tensor[(N), float32]) -> (%y) #[opset = {"": 17}] { %y = Exp(%x); %y }').to_proto()
+    assert onnxsim.simplify(exp, 1, test_input_shapes={"x": [0]})[1] and seen[-1] == (0,)
+
+
+def test_simplify_a_path_object(path, tmp_path):
+    _, check = onnxsim.simplify(path, 1, output_path=tmp_path / "out.onnx")
+    assert check
+    conftest.assert_same(str(path), str(tmp_path / "out.onnx"))
+
+
+def test_providers_without_onnxruntime(proto, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert onnxsim.simplify(proto, 1, providers=["CPUExecutionProvider"])[1]
+    with pytest.raises(ValueError, match="`CUDAExecutionProvider` of `providers` needs onnxruntime"):
+        onnxsim.simplify(proto, providers=["CUDAExecutionProvider"])
+
+
 def test_simplify_says_when_results_differ(module):
     @relais.register_pass
     @relais.module_pass(opt_level=0, name="test.Wrong")
@@ -381,3 +454,45 @@ def test_slim_refuses_what_it_does_not_have(proto):
         onnxslim.slim(proto, "a.onnx", True)
     with pytest.raises(NotImplementedError, match="as a list"):
         onnxslim.slim([proto])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"model_check_inputs": ["typo:1,2"]}, ValueError, "`model_check_inputs`: the model has no input `typo`"),
+        ({"model_check_inputs": ["typo:a.npy"]}, ValueError, "`model_check_inputs`: the model has no input `typo`"),
+        ({"model_check_inputs": ["x:int32"]}, ValueError, "`model_check_inputs`: 'x:int32' is not a name and a shape"),
+        ({"model_check_inputs": {"x": "1,3"}}, TypeError, "the shape of `x` in `model_check_inputs` must be a list"),
+        ({"input_shapes": {"x": 3}}, TypeError, "the shape of `x` in `input_shapes` must be a list"),
+        ({"inputs": {"x": [1]}}, TypeError, "`inputs` must be a list of names, not `dict`"),
+        ({"outputs": "y"}, TypeError, "`outputs` must be a list of names, not `str`"),
+        ({"skip_optimizations": False}, TypeError, "`skip_optimizations` must be a list of names"),
+        ({"size_threshold": "1KB"}, TypeError, "`size_threshold` must be an int"),
+        ({"size_threshold": False}, TypeError, "`size_threshold` must be an int"),
+    ],
+)
+def test_slim_ignores_nothing(proto, arguments, error, says):
+    for model_check in (False, True):
+        with pytest.raises(error, match=says):
+            onnxslim.slim(proto, model_check=model_check, **arguments)
+
+
+def test_slim_has_one_output_model(path, tmp_path):
+    with pytest.raises(TypeError, match="by position and by name"):
+        onnxslim.slim(path, tmp_path / "a.onnx", output_model=tmp_path / "b.onnx")
+
+
+@pytest.mark.thread_unsafe(reason="the logger is the process's")
+def test_slim_is_verbose_once(proto, capsys, monkeypatch):
+    logger = logging.getLogger("relais")
+    # As in a program that has set up nothing.
+    monkeypatch.setattr(logger, "propagate", False)
+    level, handlers = logger.level, list(logger.handlers)
+    onnxslim.slim(proto, verbose=True)
+    assert capsys.readouterr().err
+    with pytest.raises(ValueError):
+        onnxslim.slim(proto, verbose=True, model_check_inputs=["typo:1"])
+    assert (logger.level, logger.handlers) == (level, handlers)
+    capsys.readouterr()
+    onnxslim.slim(proto)
+    assert not capsys.readouterr().err

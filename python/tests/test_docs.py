@@ -15,6 +15,7 @@ import conftest
 import onnx
 import pytest
 import reference
+import stubs
 
 import relais_onnx as relais
 
@@ -66,12 +67,42 @@ def test_the_example(tmp_path):
     assert "LeakyRelu" in relais.load(out)["main"].ops and "Relu" not in relais.load(out)["main"].ops
 
 
-def test_the_stubs():
-    # Slots of the interpreter have no attribute that could be compared.
+def test_modules_that_are_imported_when_they_are_asked_for():
+    code = (
+        "import sys, relais_onnx as relais\n"
+        "lazy = ['relais_onnx.zoo', 'relais_onnx.compat', 'relais_onnx.compat.onnxsim']\n"
+        "assert not any(name in sys.modules for name in [*lazy, 'onnx', 'numpy', 'argparse'])\n"
+        "assert {'zoo', 'compat', 'optimize'} <= set(dir(relais))\n"
+        "relais.zoo.optimize, relais.compat.onnxsim.simplify, relais.compat.onnxslim.slim\n"
+        "assert all(name in sys.modules for name in lazy)\n"
+        "assert not hasattr(relais, 'zoos') and not hasattr(relais.compat, 'onnxslims')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_stubs(tmp_path):
+    """The types of all modules are right, and are those that are there when it runs."""
     allowed = pathlib.Path(__file__).with_name("stubtest.txt")
-    command = [sys.executable, "-m", "mypy.stubtest", "relais_onnx._native", "--allowlist", str(allowed)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mypy.stubtest", "relais_onnx", "--allowlist", str(allowed)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_types_that_users_see(tmp_path):
+    page = pathlib.Path(__file__).with_name("typed.py")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.thread_unsafe(reason="writes the file if it is asked to")
+def test_the_stub_of_passes():
+    """`RELAIS_BLESS=1` writes it."""
+    written, expected = PAGE.parents[1] / "python" / "relais_onnx" / "passes.pyi", stubs.page()
+    if os.environ.get("RELAIS_BLESS"):
+        written.write_text(expected, encoding="utf-8")
+    assert written.read_text(encoding="utf-8") == expected, "`RELAIS_BLESS=1` writes it"
 
 
 @pytest.mark.thread_unsafe(reason="writes the page if it is asked to")

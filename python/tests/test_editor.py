@@ -567,6 +567,36 @@ def test_visitors():
         Some().visit(function)
 
 
+def test_misspelled_methods_are_refused():
+    """They would never be called."""
+
+    class Mixin:
+        def visit_calls(self, call):
+            pass
+
+    with pytest.raises(TypeError, match="`Calls.visit_calls` would never be called\n  help: did you mean `visit_call`"):
+        type("Calls", (Mixin, relais.ExprVisitor), {})
+    with pytest.raises(TypeError, match="`Relus.visit_Softmax` would never.*\n  help: the methods are `visit_param`"):
+
+        class Relus(relais.ExprVisitor):
+            def visit_Softmax(self, call):
+                pass
+
+    with pytest.raises(TypeError, match="`Consts.mutate_constants` would never.*\n  help: did you mean `mutate_constant`"):
+
+        class Consts(relais.ExprMutator):
+            def mutate_constants(self, op, constant):
+                pass
+
+    class Fine(relais.ExprVisitor):
+        def visit_call(self, call):
+            pass
+
+    class Finer(Fine):
+        def visited(self):
+            pass
+
+
 def test_mutators():
     class NegNeg(relais.ExprMutator):
         ops = ["Neg"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections.abc
+import copy
 import gc
 import operator
 import subprocess
+import types
 
 import conftest
 import numpy as np
@@ -327,3 +330,27 @@ def test_leaving_only_some_calls_and_exceptions():
 
     with pytest.raises(TypeError, match="an operator must be a str, not `int`"):
         Nothing().visit(relais.parse(BRANCHES)["main"])
+
+
+def test_a_module_is_a_mapping(two):
+    assert isinstance(two, collections.abc.Mapping)
+    assert two.get("main") == two["main"] and two.get("x") is None and two.get("x", 3) == 3 and two.get(5) is None
+    assert 5 not in two and None not in two and ("main",) not in two
+    match two:
+        case {"other": function}:
+            assert function == two["other"]
+        case _:
+            raise AssertionError("it matches")
+    assert {**two} == dict(two) == dict(two.items())
+    for given in (two, dict(two), types.MappingProxyType(dict(two))):
+        assert relais.IRModule(given) == two
+    with pytest.raises(TypeError, match="`functions` must be a dict, not `list`"):
+        relais.IRModule([("main", two["main"])])
+    with pytest.raises(TypeError, match="function `a` must be a Function, not `int`"):
+        relais.IRModule(types.MappingProxyType({"a": 3}))
+
+
+def test_copies_of_what_nothing_changes(two):
+    function = relais.get_pass("InferType")(two)["main"]
+    for value in (two, function, function.nodes, function.nodes[1], relais.Tensor([1.0]), two.diff(two), relais.get_pass("InferType").info):
+        assert copy.copy(value) is value and copy.deepcopy([value])[0] is value

@@ -416,8 +416,11 @@ def test_what_there_is():
     assert relais.describe("default")["what"] == "pipeline"
     with pytest.raises(relais.PipelineError, match="did you mean `relais.FoldConstant`"):
         relais.describe("relais.FoldConstan")
+    assert {"timing", "remarks"} <= set(relais.list_instruments()) and {"default", "O3"} <= set(relais.list_pipelines())
+    for name in [*relais.list_instruments(), *relais.list_pipelines()]:
+        assert relais.describe(name)["doc"]
     assert {plugin["name"] for plugin in relais.list_plugins()} >= {"relais-graph", "relais-operators"}
-    with pytest.raises(relais.ModelError, match="missing.so"):
+    with pytest.raises(relais.PluginError, match="missing.so"):
         relais.add_plugins([pathlib.Path("missing.so")])
     with pytest.raises(TypeError, match="`plugins` must be a list"):
         relais.add_plugins("missing.so")

@@ -129,6 +129,24 @@ def test_what_a_context_requires_cannot_be_vetoed(module):
     assert events == ["1 enter", "1 before acme.A", "1 after acme.A", "1 exit"]
 
 
+def test_an_exception_while_a_pass_fails(module):
+    @relais.module_pass(opt_level=0)
+    def fails(mod, ctx):
+        raise Error("on purpose")
+
+    @relais.pass_instrument
+    class Fails:
+        def failed(self, info, error):
+            raise ValueError("while it fails")
+
+    context = relais.PassContext(instruments=[Fails()])
+    with pytest.raises(Error, match="on purpose") as caught, context:
+        fails(module)
+    first, second = caught.value.__notes__
+    assert first == "in the pass `fails`"
+    assert second.startswith("then in the hook `failed` of the instrument `Fails`: ") and "while it fails" in second
+
+
 def test_an_exception_in_enter():
     events = []
     context = relais.PassContext(instruments=[scribe("1", events), scribe("2", events, ["enter"]), scribe("3", events)])
@@ -136,9 +154,9 @@ def test_an_exception_in_enter():
         raise AssertionError("it is not entered")
     assert events == ["1 enter", "2 enter", "1 exit"]
     assert context.instruments == []
-    assert caught.value.__notes__ == ["in the hook `enter` of the instrument `Scribe`"]
+    assert caught.value.__notes__ == ["in the hook `enter_pass_ctx` of the instrument `Scribe`"]
     assert isinstance(caught.value.__relais__, relais.InstrumentError)
-    assert (caught.value.__relais__.hook, caught.value.__relais__.instrument) == ("enter", "Scribe")
+    assert (caught.value.__relais__.hook, caught.value.__relais__.instrument) == ("enter_pass_ctx", "Scribe")
     with context:
         pass
 
@@ -185,7 +203,8 @@ def test_an_exception_in_a_hook_around_a_pass(module, hook, after):
         a(module)
     assert events == ["1 enter", "2 enter", *after, "1 exit", "2 exit"]
     assert len(context.instruments) == 2
-    assert caught.value.__notes__ == [f"in the hook `{hook}` of the instrument `Scribe`"]
+    named = {"before": "run_before_pass", "after": "run_after_pass"}.get(hook, hook)
+    assert caught.value.__notes__ == [f"in the hook `{named}` of the instrument `Scribe`"]
 
 
 def test_an_exception_in_a_pass(module):

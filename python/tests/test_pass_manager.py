@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 
 import conftest
@@ -208,6 +209,9 @@ def test_sequences():
     for wrong, words in (("FoldConstant", "must be a list"), (["FoldConstant"], r"get_pass\(.FoldConstant"), ([3], "a Pass")):
         with pytest.raises(TypeError, match=words):
             relais.Sequential(wrong)
+    several = relais.Sequential((relais.get_pass(name) for name in ("FoldConstant", "EliminateNoOp")), required={"InferType"})
+    assert [member.info.name for member in several.passes] == ["relais.FoldConstant", "relais.EliminateNoOp"]
+    assert several.info.required == ["InferType"]
 
 
 def test_levels_and_lists(module):
@@ -333,3 +337,55 @@ def test_print_ir(module, capsys):
     assert transform.PrintIR("here")(module) is module
     printed = capsys.readouterr()
     assert "PrintIR(here):\ndef @main" in printed.err and printed.out == ""
+
+
+def test_copies_of_passes(module):
+    fold = relais.get_pass("FoldConstant")
+    assert copy.copy(fold) is fold and copy.deepcopy({"pass": fold}) == {"pass": fold}
+
+    @relais.module_pass(opt_level=0)
+    class Counts:
+        def __init__(self):
+            self.names = []
+
+        def transform_module(self, mod, ctx):
+            self.names.append(len(self.names))
+
+    counts = Counts()
+    counts(module)
+    shallow, deep = copy.copy(counts), copy.deepcopy(counts)
+    deep(module)
+    assert (counts.names, shallow.names, deep.names) == ([0], [0], [0, 1])
+    shallow(module)
+    assert counts.names == [0, 1] and type(deep) is Counts and deep.info == counts.info
+
+
+def test_a_context_does_not_outlive_the_pass_that_enters_it(module):
+    events = []
+
+    @relais.pass_instrument
+    class Left:
+        def exit_pass_ctx(self):
+            events.append("left")
+
+    @relais.function_pass(opt_level=0)
+    def each(func, mod, ctx):
+        relais.PassContext(opt_level=1, instruments=[Left()]).__enter__()
+
+    @relais.module_pass(opt_level=0)
+    def fails(mod, ctx):
+        relais.PassContext(opt_level=1).__enter__()
+        raise KeyError("on purpose")
+
+    @relais.module_pass(opt_level=0)
+    def fine(mod, ctx):
+        with relais.PassContext(opt_level=1):
+            assert relais.PassContext.current().opt_level == 1
+
+    with relais.PassContext(opt_level=3) as context:
+        for own, error in ((each, relais.ContextError), (fails, KeyError)):
+            with pytest.raises(error):
+                own(module)
+            assert relais.PassContext.current() is context
+        fine(module)
+    assert events == ["left"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
+import pickle
+from collections.abc import Sequence
+from typing import Literal
 
 import conftest
 import pytest
@@ -36,6 +40,25 @@ def test_a_pass_with_options():
     assert dataclasses.replace(options, exact=True).make().info == made.info
     with pytest.raises(dataclasses.FrozenInstanceError):
         options.exact = True
+
+
+def test_options_are_of_one_class():
+    options = passes.FoldConstantOptions(exact=True)
+    assert passes.FoldConstantOptions is type(options) and isinstance(options, passes.Options)
+    assert options == passes.FoldConstantOptions(exact=True) != passes.FoldConstantOptions()
+    assert hash(options) == hash(passes.FoldConstantOptions(exact=True))
+    assert pickle.loads(pickle.dumps(options)) == options and copy.deepcopy(options) == options
+    assert passes.FoldConstant is passes.FoldConstant and pickle.loads(pickle.dumps(passes.FoldConstant)) is passes.FoldConstant
+    # What is described otherwise, by another version of a plugin, is another class.
+    described = passes._described("FoldConstant")
+    other = passes._options_of({**described, "options": []})
+    assert other is not type(options) and other() != options
+
+
+def test_types_of_options():
+    parameters = inspect.signature(passes.EmitC).parameters
+    assert parameters["bounds"].annotation == Literal["data", "all", "none"]
+    assert inspect.signature(passes.AlterOpLayout).parameters["operators"].annotation == Sequence[str]
 
 
 def test_bad_options():

@@ -200,6 +200,46 @@ def test_a_result_without_its_weights_is_made_again(tmp_path):
     assert [path.name for path in (tmp_path / "out").glob(".*")] == [], "nothing is left of the work"
 
 
+@pytest.mark.parametrize("name", ["m.onnx", "m.onnx.data"])
+@pytest.mark.parametrize("change", [-1, -(2**20), 1])
+def test_a_result_of_another_length_is_made_again(tmp_path, name, change):
+    path, out = external(tmp_path / "models"), tmp_path / "out"
+    (first,) = zoo.optimize([path], out)
+    file = out / name
+    data = file.read_bytes()
+    assert first.sizes == tuple((out / each).stat().st_size for each in first.files)
+    os.truncate(file, max(len(data) + change, 0))
+    (again,) = zoo.optimize([path], out)
+    assert again.status == "ok" and file.read_bytes() == data
+    assert zoo.optimize([path], out) == [again]
+
+
+@pytest.mark.thread_unsafe(reason="exchanges functions of os")
+def test_what_is_copied_is_on_the_disk_before_it_has_its_name(models, tmp_path, monkeypatch):
+    """A journal that is synced says that it is there."""
+    from relais_onnx import _cache
+
+    path, synced, checked = models / "part0" / "m0.onnx", set(), []
+    zoo.optimize([path], tmp_path / "cold", cache=tmp_path / "cache")
+    sync, replace = os.fsync, os.replace
+
+    def fsync(handle: int) -> None:
+        synced.add(os.fstat(handle).st_ino)
+        sync(handle)
+
+    def replaced(source, target) -> None:
+        if not os.fspath(source).endswith(".tmp"):
+            assert os.stat(source).st_ino in synced, target
+            checked.append(pathlib.Path(target).name)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replaced)
+    (row,) = zoo.optimize([path], tmp_path / "warm", cache=tmp_path / "cache")
+    _cache.copy(path, tmp_path / "copy")
+    assert row.cached and checked == ["m0.onnx", "copy"]
+
+
 @pytest.mark.thread_unsafe(reason="changes models of a fixture")
 @pytest.mark.parametrize("url", ["memory://zoo/{}", "file://{}/store"])
 def test_object_stores(models, tmp_path, url):

@@ -301,15 +301,13 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     if let (Some(row), Ok(key)) = (known, &key)
         && row["key"] == key.as_str()
     {
-        let files = files_of(row);
-        let is_there = !files.is_empty() && files.iter().all(|file| folder.join(file).is_file());
-        if if row["status"] == "ok" { is_there } else { !retry } {
+        if if row["status"] == "ok" { is_whole(row, job, &folder) } else { !retry } {
             return Row { value: row.clone(), was_known: true };
         }
     }
     let mut row = json!({
-        "model": job.name(), "status": "failed", "cached": false, "calls": null, "bytes": null, "files": [], "seconds": 0.0,
-        "error": null, "key": key.as_deref().unwrap_or_default(),
+        "model": job.name(), "status": "failed", "cached": false, "calls": null, "bytes": null, "files": [], "sizes": [],
+        "seconds": 0.0, "error": null, "key": key.as_deref().unwrap_or_default(),
     });
     let done = key.and_then(|key| {
         let (result, _) = place.of_model(number);
@@ -335,6 +333,7 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
             row["status"] = "ok".into();
             row["calls"] = calls;
             row["bytes"] = json!([size(&job.model), size(&target)]);
+            row["sizes"] = files.iter().map(|file| size(&folder.join(file))).collect();
             row["files"] = files.into();
         }
         Err(error) => {
@@ -345,6 +344,18 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     }
     row["seconds"] = json!((began.elapsed().as_secs_f64() * 1e3).round() / 1e3);
     Row { value: row, was_known: false }
+}
+
+/// Whether the files of a result are there, each as long as it was.
+fn is_whole(row: &Value, job: &Job, folder: &Path) -> bool {
+    let list = |key: &str| row[key].as_array().map_or(&[][..], Vec::as_slice);
+    let (files, sizes) = (list("files"), list("sizes"));
+    let is_whole = |(file, size): (&Value, &Value)| {
+        let file = file.as_str().filter(|file| job.has_file(file));
+        let found = file.and_then(|file| fs::metadata(folder.join(file)).ok());
+        found.is_some_and(|found| found.is_file() && size.as_u64() == Some(found.len()))
+    };
+    !files.is_empty() && files.len() == sizes.len() && files.iter().zip(sizes).all(is_whole)
 }
 
 /// A hash of all that the result depends on.

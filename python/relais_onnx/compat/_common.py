@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._arguments import names, wrong
 from .._native import IRModule
 from .._optimize import from_proto, load, optimize
 from ..errors import CheckFailed, NotCheckedError
@@ -30,19 +31,49 @@ def refuse(tool: str, argument: str, value: object, default: object, instead: st
 def size(text: str | int, argument: str) -> int:
     """Reads a size such as `1.5GB`."""
     if isinstance(text, int) and not isinstance(text, bool):
+        if text < 0:
+            raise ValueError(f"`{argument}` must not be negative: {text}")
         return text
-    match = re.fullmatch(r"([\d.]+)\s*([KMGT]?B)", str(text).strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([KMGT]?B)", str(text).strip(), re.IGNORECASE)
     if not match:
-        raise ValueError(f"`{argument}` is not a size: {text!r}")
+        raise ValueError(f"`{argument}` is not a size such as `1.5GB`: {text!r}")
     return int(float(match[1]) * 1024 ** "BKMGT".index(match[2][0].upper()))
+
+
+def named(value: Any, argument: str) -> list[str]:
+    """A list of names; None is an empty one. A dict would be one with values that nothing asks for."""
+    if isinstance(value, Mapping):
+        raise wrong(value, f"`{argument}`", "a list of names")
+    return names(value, f"`{argument}`")
+
+
+def sizes(shape: Any, name: str, argument: str) -> list[int | str | None]:
+    """A shape: sizes, names of sizes, and None for what is not fixed, as a size below zero is."""
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+        raise wrong(shape, f"the shape of `{name}` in `{argument}`", "a list of sizes")
+    dims: list[int | str | None] = []
+    for dim in shape:
+        if dim is None or isinstance(dim, str):
+            dims.append(dim)
+        elif hasattr(dim, "__index__") and getattr(dim, "ndim", 0) == 0 and not isinstance(dim, bool):
+            dims.append(None if dim < 0 else dim.__index__())
+        else:
+            raise wrong(dim, f"a size of `{name}` in `{argument}`", "an int, the name of a size, or None")
+    return dims
+
+
+def for_inputs(value: Mapping[str, Any], argument: str, inputs: Sequence[str]) -> None:
+    """Refuses what is for an input that the model does not have."""
+    for name in value:
+        if name not in inputs:
+            known = ", ".join(f"`{one}`" for one in inputs) or "none"
+            raise ValueError(f"`{argument}`: the model has no input `{name}`; its inputs are {known}")
 
 
 def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]], argument: str) -> list[str]:
     """The passes here that do what others do under these names."""
-    if isinstance(names, str):
-        raise TypeError(f"`{argument}` must be a list of names, not `str`")
     passes: list[str] = []
-    for name in names or ():
+    for name in named(names, argument):
         if name not in table:
             log.warning("`%s` of `%s` corresponds to nothing here", name, argument)
         passes += [own for own in table.get(name, ()) if own not in passes]
@@ -51,7 +82,11 @@ def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]]
 
 def read(model: Any, what: str = "`model`") -> Any:
     """A model as an `onnx.ModelProto`, with its weights."""
-    import onnx
+    try:
+        import onnx
+    except ImportError:
+        message = "what is called as another optimiser takes and returns models of the package `onnx`"
+        raise ImportError(f"{message}\n  help: pip install 'relais-onnx[onnx]'") from None
 
     if isinstance(model, onnx.ModelProto):
         return model
@@ -74,11 +109,11 @@ FILLS = ("random", "ones", "zeros", "arange")
 class Runner:
     """Models in onnxruntime, if it is there."""
 
-    def __init__(self, providers: Any = None) -> None:
-        import onnxruntime
+    def __init__(self, providers: Sequence[Any]) -> None:
+        import onnxruntime  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         self._runtime = onnxruntime
-        self._providers = list(providers) if providers else ["CPUExecutionProvider"]
+        self._providers = providers or ["CPUExecutionProvider"]
 
     def session(self, module: IRModule) -> Any:
         options = self._runtime.SessionOptions()
@@ -87,8 +122,36 @@ class Runner:
         return self._runtime.InferenceSession(module.to_bytes(), options, providers=self._providers)
 
 
+def known_providers(providers: Any) -> list[Any]:
+    """Execution providers that onnxruntime has. It would use its processor instead of others, and say it to `stderr`."""
+    if providers is None:
+        return []
+    if isinstance(providers, (str, bytes, Mapping)) or not isinstance(providers, Iterable):
+        raise TypeError(f"`providers` must be a list of execution providers, not `{type(providers).__name__}`")
+    given = list(providers)
+    if not given:
+        return []
+    try:
+        import onnxruntime  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        available: list[str] = onnxruntime.get_available_providers()
+    except ImportError:
+        available = []
+    for provider in given:
+        name = provider[0] if isinstance(provider, tuple) and len(provider) == 2 else provider
+        if not isinstance(name, str):
+            message = f"one of `providers` must be a name, or a name with its options, not `{type(provider).__name__}`"
+            raise TypeError(message)
+        if not available and name != "CPUExecutionProvider":
+            raise ValueError(f"`{name}` of `providers` needs onnxruntime\n  help: pip install onnxruntime")
+        if available and name not in available:
+            known = ", ".join(f"`{one}`" for one in available)
+            raise ValueError(f"onnxruntime has no execution provider `{name}`, as `providers` asks for; it has {known}")
+    return given
+
+
 def _inputs(
-    session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str, Any], seed: int, fill: str
+    session: Any, shapes: Mapping[str, Sequence[Any]], data: Mapping[str, Any], seed: int, fill: str
 ) -> dict[str, Any]:
     import numpy as np
 
@@ -98,7 +161,9 @@ def _inputs(
         if given.name in data:
             feeds[given.name] = np.asarray(data[given.name])
             continue
-        shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in shapes.get(given.name, given.shape)]
+        # The model's sizes of zero are unknown ones, for some exporters.
+        least, shape = (0, shapes[given.name]) if given.name in shapes else (1, given.shape)
+        shape = [dim if isinstance(dim, int) and dim >= least else 1 for dim in shape]
         kind = given.type.removeprefix("tensor(").removesuffix(")")
         kind = {"float": "float32", "double": "float64"}.get(kind, kind)
         if kind == "string":
@@ -121,11 +186,11 @@ def agree(
     after: IRModule,
     n: int,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[Any]] | None = None,
     data: Mapping[str, Any] | None = None,
     rtol: float = 1e-4,
     atol: float = 1e-5,
-    providers: Any = None,
+    providers: Sequence[Any] = (),
     fill: str = "random",
 ) -> bool:
     """Whether two models agree on `n` sets of inputs: in onnxruntime if it is there, else by the evaluators of plugins."""
@@ -169,4 +234,19 @@ def _agree_here(before: IRModule, after: IRModule, n: int, rtol: float, atol: fl
     return True
 
 
-__all__ = ["FILLS", "MAX_GROWTH", "agree", "log", "module_of", "optimize", "read", "refuse", "size", "switched_off"]
+__all__ = [
+    "FILLS",
+    "MAX_GROWTH",
+    "agree",
+    "for_inputs",
+    "known_providers",
+    "log",
+    "module_of",
+    "named",
+    "optimize",
+    "read",
+    "refuse",
+    "size",
+    "sizes",
+    "switched_off",
+]

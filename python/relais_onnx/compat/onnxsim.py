@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._native import IRModule
+from .._arguments import number, path, whole
 from .._optimize import from_proto
-from ._common import FILLS, MAX_GROWTH, agree, log, module_of, optimize, read, refuse, size, switched_off
+from ._common import (
+    FILLS,
+    MAX_GROWTH,
+    agree,
+    for_inputs,
+    known_providers,
+    log,
+    module_of,
+    named,
+    optimize,
+    read,
+    refuse,
+    size,
+    sizes,
+    switched_off,
+)
+
+if TYPE_CHECKING:
+    import onnx
 
 __all__ = ["simplify"]
 
@@ -67,34 +87,52 @@ def _shapes(shapes: Any, argument: str, inputs: list[str]) -> dict[str, list[Any
         return {}
     if not isinstance(shapes, dict):
         raise TypeError(f"`{argument}` must be a dict of shapes by the inputs' names, not `{type(shapes).__name__}`")
-    named = {}
+    by_name = {}
     for name, shape in shapes.items():
         if name is None:
             if len(inputs) != 1:
                 raise ValueError(f"`{argument}` names no input, and the model has {len(inputs)}")
             name = inputs[0]
-        if isinstance(shape, str):
-            raise TypeError(f"the shape of `{name}` in `{argument}` must be a list of sizes, not `str`")
-        named[name] = [None if isinstance(dim, int) and dim < 0 else dim for dim in shape]
-    return named
+        by_name[name] = sizes(shape, name, argument)
+    return by_name
 
 
-def _rule_file(rules: Sequence[Any], folder: str) -> pathlib.Path:
-    """A file of rules of pairs of functions: a pattern, and its replacement."""
+def _pairs(rules: Any) -> list[tuple[Any, Any]]:
+    """Rules: pairs of functions, a pattern and its replacement."""
+    if rules is None:
+        return []
+    if isinstance(rules, (str, bytes, Mapping)) or not isinstance(rules, Iterable):
+        raise TypeError(f"`function_rewrite_rules` must be a list of pairs, not `{type(rules).__name__}`")
+    pairs = list(rules)
+    if not pairs:
+        return []
+    import onnx
+
+    for pair in pairs:
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2
+        if not is_pair or not all(isinstance(function, onnx.FunctionProto) for function in pair):
+            given = f"`{type(pair).__name__}`"
+            if isinstance(pair, (tuple, list)):
+                given = f"({', '.join(type(member).__name__ for member in pair)})"
+            message = "a rule in `function_rewrite_rules` must be a pair of `onnx.FunctionProto`, a pattern and its replacement"
+            raise TypeError(f"{message}, not {given}")
+    return pairs
+
+
+def _rule_file(rules: Sequence[tuple[Any, Any]], folder: str) -> pathlib.Path:
+    """A file of rules."""
     import onnx
 
     graph = onnx.helper.make_graph([], "rules", [], [])
     model = onnx.helper.make_model(graph)
     for at, (pattern, replacement) in enumerate(rules):
         for function, end in ((pattern, "pattern"), (replacement, "replacement")):
-            if not isinstance(function, onnx.FunctionProto):
-                raise TypeError("a rule in `function_rewrite_rules` is a pair of `onnx.FunctionProto`")
             copy = model.functions.add()
             copy.CopyFrom(function)
             copy.domain, copy.name = "rules", f"rule{at}_{end}"
-    path = pathlib.Path(folder) / "function_rewrite_rules.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
+    file = pathlib.Path(folder) / "function_rewrite_rules.onnx"
+    file.write_bytes(model.SerializeToString())
+    return file
 
 
 def _rewritten(module: IRModule, rewriter: Callable[[Any], Any], simplified: Callable[[IRModule], IRModule]) -> IRModule:
@@ -115,7 +153,7 @@ def _rewritten(module: IRModule, rewriter: Callable[[Any], Any], simplified: Cal
 
 
 def simplify(
-    model: Any,
+    model: str | os.PathLike[str] | onnx.ModelProto,
     check_n: int = 0,
     perform_optimization: bool = True,
     skip_fuse_bn: bool = False,
@@ -148,14 +186,14 @@ def simplify(
     profile: str | None = None,
     ort_profile: str | None = None,
     merge_ort_profile: bool = False,
-    output_path: str | None = None,
+    output_path: str | os.PathLike[str] | None = None,
     external_data_threshold: str = "100MB",
     range_opt: bool = False,
     certify: bool | None = None,
     check_hazards: bool = False,
     check_gradients: bool = False,
     gradient_precision: str = "fp32",
-) -> tuple[Any, bool]:
+) -> tuple[onnx.ModelProto, bool]:
     """Simplifies a model as `onnxsim.simplify` is called. Returns an `onnx.ModelProto`, and whether the checks that
     `check_n` asks for succeeded; True without any.
 
@@ -169,11 +207,14 @@ def simplify(
     refuse(tool, "custom_lib", custom_lib, None, "plugins describe operators: `relais_onnx.add_plugins`")
     refuse(tool, "mutable_initializer", mutable_initializer, False)
     refuse(tool, "initializers_as_constants", initializers_as_constants, True)
-    if target_opset_version == "latest":
+    if isinstance(target_opset_version, str):
         refuse(tool, "target_opset_version", target_opset_version, None, "give its number")
     refuse(tool, "extra_optimizers", extra_optimizers, None)
+    if custom_rewriter is not None and not callable(custom_rewriter):
+        raise TypeError(f"`custom_rewriter` must be a function of a model, not `{type(custom_rewriter).__name__}`")
     if custom_rewriter is not None and function_rewrite_rules:
         raise ValueError("`custom_rewriter` and `function_rewrite_rules` exclude each other")
+    rules = _pairs(function_rewrite_rules)
     if input_fill not in FILLS:
         raise ValueError(f"`input_fill` must be one of {', '.join(FILLS)}, not {input_fill!r}")
     refuse(tool, "gemm_fusion_backend", gemm_fusion_backend, "ort_cpu")
@@ -185,10 +226,14 @@ def simplify(
     refuse(tool, "check_hazards", check_hazards, False)
     refuse(tool, "check_gradients", check_gradients, False)
     refuse(tool, "gradient_precision", gradient_precision, "fp32")
-    if isinstance(check_n, bool) or not isinstance(check_n, int):
-        raise TypeError(f"`check_n` must be an int, not `{type(check_n).__name__}`")
-    if output_path is not None and not isinstance(model, str):
-        raise ValueError("`output_path` needs a path as `model`")
+    check_n = whole(check_n, "`check_n`", 0, 2**31)
+    check_rtol, check_atol = number(check_rtol, "`check_rtol`"), number(check_atol, "`check_atol`")
+    usable = known_providers(providers)
+    opset = None if isinstance(target_opset_version, str) else target_opset_version
+    if output_path is not None:
+        output_path = path(output_path, "`output_path`")
+        if not isinstance(model, (str, os.PathLike)):
+            raise ValueError(f"`output_path` needs a path as `model`, not `{type(model).__name__}`")
     if input_shapes is not None:
         log.warning("`input_shapes` is `overwrite_input_shapes` and `test_input_shapes` in one")
         overwrite_input_shapes = test_input_shapes = input_shapes
@@ -206,21 +251,26 @@ def simplify(
     before = module_of(model)
     inputs = before["main"].input_names
     shapes = _shapes(overwrite_input_shapes, "overwrite_input_shapes", inputs)
-    if unused_output:
-        if isinstance(unused_output, str):
-            raise TypeError("`unused_output` must be a list of names, not `str`")
+    tests = _shapes(test_input_shapes, "test_input_shapes", inputs)
+    for_inputs(tests, "test_input_shapes", inputs)
+    if input_data is not None and not isinstance(input_data, Mapping):
+        raise TypeError(f"`input_data` must be a dict of arrays by the inputs' names, not `{type(input_data).__name__}`")
+    for_inputs(input_data or {}, "input_data", inputs)
+    if unused := named(unused_output, "unused_output"):
         outputs = before["main"].output_names
-        for name in unused_output:
+        for name in unused:
             if name not in outputs:
                 raise RuntimeError(f"the model has no output `{name}`")
+        kept = [name for name in outputs if name not in unused]
+        if not kept:
+            raise ValueError("`unused_output` names all outputs of the model; one has to be left")
         # The check compares what is left.
-        kept = [name for name in outputs if name not in unused_output]
         before = optimize(before, level=0, outputs=kept)
     if shapes:
         before = optimize(before, level=0, input_shapes=shapes)
     module = before
-    if target_opset_version is not None:
-        module = optimize(module, target_opset=target_opset_version)
+    if opset is not None:
+        module = optimize(module, target_opset=opset)
     if inline_functions:
         module = optimize(module, passes=["Inline", "RemoveUnusedFunctions"])
 
@@ -231,15 +281,14 @@ def simplify(
             return optimize(module, passes=["InferType", "FoldConstant", "DeadCodeElimination"], config=config)
         return module
 
-    if function_rewrite_rules:
+    if rules:
         with tempfile.TemporaryDirectory() as folder:
-            module = optimize(module, rule_files=[_rule_file(function_rewrite_rules, folder)])
+            module = optimize(module, rule_files=[_rule_file(rules, folder)])
     module = simplified(module)
     if custom_rewriter is not None:
         module = _rewritten(module, custom_rewriter, simplified)
     fine = True
     if check_n > 0:
-        tests = _shapes(test_input_shapes, "test_input_shapes", inputs)
         fine = agree(
             before,
             module,
@@ -248,7 +297,7 @@ def simplify(
             data=input_data,
             rtol=check_rtol,
             atol=check_atol,
-            providers=providers,
+            providers=usable,
             fill=input_fill,
         )
     if output_path is not None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from ._common import MAX_GROWTH, agree, log, module_of, optimize, refuse, switched_off
+from .._arguments import path, whole
+from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, sizes, switched_off
+
+if TYPE_CHECKING:
+    import onnx
 
 __all__ = ["OnnxSlimKwargs", "slim"]
+
+_Path = str | os.PathLike[str]
 
 
 class OnnxSlimKwargs(TypedDict, total=False):
@@ -82,43 +89,65 @@ _PATTERNS: dict[str, Sequence[str]] = {
 _TYPES = ("fp16", "fp32", "int32", "bool")
 
 
-def _list(value: Any, argument: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-        raise TypeError(f"`{argument}` must be a list of names")
-    return list(value)
-
-
-def _shapes(value: Any, argument: str) -> tuple[dict[str, list[int]], dict[str, str]]:
+def _shapes(value: Any, argument: str) -> tuple[dict[str, list[Any]], dict[str, str]]:
     """Shapes, and files with values, of a dict or of texts such as `x:1,3,224,224`."""
     if value is None:
         return {}, {}
-    if isinstance(value, dict):
-        return {name: list(shape) for name, shape in value.items()}, {}
-    shapes, files = {}, {}
-    for text in _list(value, argument):
+    shapes: dict[str, list[Any]] = {}
+    files: dict[str, str] = {}
+    if isinstance(value, Mapping):
+        for name, shape in value.items():
+            shapes[name] = sizes(shape, name, argument)
+        return shapes, files
+    for text in named(value, argument):
         name, colon, rest = text.rpartition(":")
         if not colon:
             raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`")
         try:
-            shapes[name] = [int(size) for size in rest.split(",")]
+            shapes[name] = sizes([int(size) for size in rest.split(",")], name, argument)
         except ValueError:
-            if argument == "input_shapes":
-                raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`") from None
-            files[name] = rest
+            if argument == "model_check_inputs" and rest.endswith(".npy"):
+                files[name] = rest
+                continue
+            raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`") from None
     return shapes, files
 
 
 def _values(value: Any, argument: str) -> list[str]:
-    names = _list(value, argument)
+    names = named(value, argument)
     for name in names:
         if name.rpartition(":")[2] in _TYPES and ":" in name:
             raise NotImplementedError(f"argument `{argument}` of onnxslim is not supported with types: {name!r}")
     return names
 
 
-def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
+@contextlib.contextmanager
+def _said(verbose: Any) -> Iterator[None]:
+    """Lets the logger say everything, if it is asked for, to `stderr` unless it has somewhere else."""
+    if not verbose:
+        yield
+        return
+    logger = logging.getLogger("relais")
+    level, handler = logger.level, None if logger.hasHandlers() else logging.StreamHandler()
+    logger.setLevel(logging.DEBUG)
+    if handler is not None:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if handler is not None:
+            logger.removeHandler(handler)
+
+
+@overload
+def slim(
+    model: _Path | onnx.ModelProto, output_model: None = None, **kwargs: Unpack[OnnxSlimKwargs]
+) -> onnx.ModelProto | None: ...
+@overload
+def slim(model: _Path | onnx.ModelProto, output_model: _Path, **kwargs: Unpack[OnnxSlimKwargs]) -> None: ...
+# The names of its arguments are those of the original, which takes `output_model` by name, too.
+def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:  # type: ignore[misc]
     """Simplifies a model as `onnxslim.slim` is called. Returns an `onnx.ModelProto`; with `output_model`, writes that file
     and returns None. With `model_check`, also returns None if the result differs, and writes nothing.
 
@@ -131,11 +160,19 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
     given: dict[str, Any] = dict(kwargs)
     if len(args) > 1:
         raise TypeError(f"`slim` takes a model and `output_model` by position, not {len(args) + 1} arguments")
+    if args and "output_model" in given:
+        raise TypeError("`slim` has `output_model` by position and by name")
     output_model = args[0] if args else given.pop("output_model", None)
-    given.pop("output_model", None)
+    if output_model is not None:
+        output_model = path(output_model, "`output_model`")
     for name in given:
         if name not in OnnxSlimKwargs.__annotations__:
             raise TypeError(f"`slim` has no argument `{name}`")
+    with _said(given.pop("verbose", False)):
+        return _slim(model, output_model, given)
+
+
+def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     if isinstance(model, (list, tuple)):
         raise NotImplementedError("argument `model` of onnxslim is not supported as a list; use `relais inspect`")
     tool = "onnxslim"
@@ -150,13 +187,14 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
     patterns = switched_off(given.get("skip_fusion_patterns"), _PATTERNS, "skip_fusion_patterns")
     disable += [name for name in patterns if name not in disable]
     config = {}
-    if given.get("size_threshold") is not None:
-        config["FoldConstant.max_growth"] = min(max(int(given["size_threshold"]), 0), MAX_GROWTH)
+    threshold = 0 if given.get("size_threshold") is None else given["size_threshold"]
+    # As there, 0 is none.
+    if (threshold := whole(threshold, "`size_threshold`", -(2**63), 2**63)) != 0:
+        config["FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
     tests, files = _shapes(given.get("model_check_inputs"), "model_check_inputs")
-    if given.get("verbose", False):
-        logging.getLogger("relais").setLevel(logging.DEBUG)
 
     before = module_of(model)
+    for_inputs({**tests, **files}, "model_check_inputs", before["main"].input_names)
     if shapes or inputs or outputs:
         before = optimize(before, level=0, input_shapes=shapes, inputs=inputs, outputs=outputs)
     module = optimize(before, disable=disable, config=config)
@@ -173,6 +211,6 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
         module = optimize(module, level=0, dtype="float16", config={"ToMixedPrecision.convert_io": True})
     if not output_model:
         return module.to_proto()
-    external = "always" if given.get("save_as_external_data", False) else "auto"
-    module.save(os.fspath(output_model), external_data=external)
+    external: Literal["always", "auto"] = "always" if given.get("save_as_external_data", False) else "auto"
+    module.save(output_model, external_data=external)
     return None

@@ -111,6 +111,24 @@ fn what_is_done_is_not_done_again_unless_something_changed() {
 }
 
 #[test]
+fn a_result_of_another_length_is_made_again() {
+    let here = workshop("many-torn", 2);
+    run(&here, &[]).expect_success();
+    let (journal, result) = (here.join("out/relais-journal.jsonl"), here.join("out/0.relay"));
+    let whole = fs::read(&result).unwrap();
+    assert_eq!(rows(&journal)[0]["sizes"].as_array().unwrap().len(), 1);
+    let torn = [Vec::new(), whole[..whole.len() - 1].to_vec(), [&whole[..], b"\n"].concat()];
+    for (at, torn) in torn.into_iter().enumerate() {
+        fs::write(&result, torn).unwrap();
+        let said = run(&here, &[]).expect_success();
+        assert_eq!((said.stdout.matches("known").count(), rows(&journal).len()), (1, 3 + at), "{}", said.stdout);
+        assert_eq!(fs::read(&result).unwrap(), whole);
+    }
+    let said = run(&here, &[]).expect_success();
+    assert_eq!(said.stdout.matches("known").count(), 2, "{}", said.stdout);
+}
+
+#[test]
 fn results_are_taken_from_a_cache_as_long_as_they_are_whole() {
     let here = workshop("many-cached", 3);
     let cached = |arguments: &[&str]| {
