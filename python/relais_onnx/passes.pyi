@@ -137,6 +137,12 @@ class RewriteOptions(Options):
     rules: Sequence[str] = ()
     files: Sequence[str] = ()
     origins: Sequence[str] = ()
+def RewriteLoops(*, rules: Sequence[str] = (), files: Sequence[str] = (), origins: Sequence[str] = ()) -> Pass: ...
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RewriteLoopsOptions(Options):
+    rules: Sequence[str] = ()
+    files: Sequence[str] = ()
+    origins: Sequence[str] = ()
 def ScheduleCpu(*, interchange: bool = True, rows: int = 4, most_bytes: int = 4096, vectorize: Literal['none', 'sums', 'all'] = 'sums', parallel: bool = False) -> Pass: ...
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScheduleCpuOptions(Options):
