@@ -97,7 +97,7 @@ class _Made(NamedTuple):
 
 _made: dict[str, _Made] = {}
 """What was made of the descriptions of passes: once, so that options of a pass are of one class and can be pickled. Plugins
-that take the place of others describe theirs anew."""
+that take the place of others are described again."""
 
 
 def __getattr__(name: str) -> Any:

@@ -105,7 +105,7 @@ pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, state: &RunState) ->
         }
         _ => (exception(py, "RelaisError", failure, |_| Ok(())), String::new()),
     };
-    // Hooks of the cleanup, which hide nothing: that of a pass that failed, above all.
+    // Hooks of the cleanup: `failed`, after a pass, and others that do not hide the failure.
     let also = failure.also.iter().map(|fault| format!("then {}: {}", note_of_hook(fault), fault.error));
     let notes: Vec<String> = [note].into_iter().filter(|note| !note.is_empty()).chain(also).collect();
     raised(py, native, failure.kind.error(), &notes, state)

@@ -125,7 +125,7 @@ def test_an_option_reaches_its_pass():
         assert "for" not in [node.op for node in unroll(module)["copy"].nodes]
 
 
-BOTH = """def @main(%x: Tensor[(8), float32]) -> (%r) #[opset = {"": 17}] {
+LEVELS = """def @main(%x: Tensor[(8), float32]) -> (%r) #[opset = {"": 17}] {
   %c = Add(const(float32, 1.0), const(float32, 2.0));
   %y = @copy(%x);
   %r = Mul(%y, %c);
@@ -148,7 +148,7 @@ def test_a_sequence_goes_through_both_levels():
     names = ["relax.transform.FoldConstant", "tir.transform.Simplify", "tir.transform.UnrollLoop"]
     sequence = relais.transform.Sequential([relais.get_pass(name) for name in names])
     with relais.PassContext(opt_level=3, config={"tir.UnrollLoop": {"auto_max_step": 16}}, instruments=[levels]):
-        made = sequence(relais.parse(BOTH + COPY))
+        made = sequence(relais.parse(LEVELS + COPY))
     at = [(name, *seen) for name, *seen in levels.seen if name in ("relais.FoldConstant", "relais.UnrollLoop")]
     assert at == [("relais.FoldConstant", False, True), ("relais.UnrollLoop", False, False)]
     assert str(made).count("%y[") == 8
