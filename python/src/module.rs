@@ -19,7 +19,7 @@ use relais::{
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
-use relais_plugin_api::text::{self, PrintOptions};
+use relais_plugin_api::text::{self, Large, PrintOptions};
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
@@ -186,11 +186,21 @@ impl PyIrModule {
         self.module.sources.iter().map(|source| source.name.to_string()).collect()
     }
 
-    /// A hash of the files that it was read from, and of the weights that it has in others.
+    /// A hash of the files that it was read from, and of the weights that it has in others; of its text, if it was not
+    /// read from ONNX.
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
             let sources = &self.module.sources;
             let mut hasher = Sha256::new();
+            if sources.is_empty() {
+                let options = PrintOptions { large: Large::SideFile, ..PrintOptions::default() };
+                // A hasher takes everything.
+                let rest = text::print_io(&self.module, &options, &mut hasher).unwrap_or_default();
+                for (_, tensor) in rest {
+                    hasher.update(&*tensor.to_bytes());
+                }
+                return hex(&hasher.finalize());
+            }
             for source in sources {
                 hasher.update(source.bytes.len().to_le_bytes());
                 hasher.update(&*source.bytes);
@@ -212,7 +222,7 @@ impl PyIrModule {
                     hasher.update(&*bytes);
                 }
             }
-            hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+            hex(&hasher.finalize())
         })
     }
 
@@ -311,6 +321,10 @@ impl PyIrModule {
     fn __repr__(&self) -> String {
         format!("<IRModule of {}>", self.keys().iter().map(|name| format!("@{name}")).collect::<Vec<_>>().join(", "))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A function with its name in a module.
