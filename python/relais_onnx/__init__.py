@@ -15,6 +15,17 @@
 from __future__ import annotations
 
 import atexit as _atexit
+import sys as _sys
+
+if _sys.version_info < (3, 12):
+    # Later ones refuse it by themselves; here, its threads would wait for ever when the interpreter ends.
+    try:
+        import _xxsubinterpreters as _interpreters
+    except ImportError:
+        pass
+    else:
+        if _interpreters.get_current() != _interpreters.get_main():
+            raise ImportError("relais_onnx cannot be used in sub-interpreters")
 
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
 from ._info import add_plugins, describe, list_passes, list_plugins

@@ -64,13 +64,48 @@ impl PyPassContext {
     fn given(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Leaves it, if it is the innermost of this thread.
+    fn leave(&self, py: Python<'_>) -> PyResult<()> {
+        let is_top = ENTERED
+            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
+        match is_top {
+            Some(true) => {}
+            Some(false) => return Err(out_of_order(py)),
+            None => {
+                let message = "this pass context was not entered on this thread";
+                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
+            }
+        }
+        {
+            let mut known = known();
+            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
+            at.map(|at| known.remove(at))
+        };
+        let mut is_out_of_order = false;
+        let left = hooks(py, || {
+            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
+            match top.guard.leave() {
+                Ok(()) => Ok(()),
+                Err(ContextError::Hook(fault)) => Err(fault),
+                Err(_) => {
+                    is_out_of_order = true;
+                    Ok(())
+                }
+            }
+        });
+        left?;
+        if is_out_of_order { Err(out_of_order(py)) } else { Ok(()) }
+    }
 }
 
 /// Runs hooks of instruments, without the interpreter's lock.
 fn hooks<T: Send>(py: Python<'_>, run: impl FnOnce() -> Result<T, HookFault> + Send) -> PyResult<T> {
     let state = Arc::new(RunState::default());
     let result = py.detach(|| within(&state, run));
-    log::hand_over(py);
+    if let Some(error) = state.ended() {
+        return Err(error);
+    }
     result.map_err(|fault| errors::of_hook(py, &fault, &state))
 }
 
@@ -178,7 +213,8 @@ impl PyPassContext {
         // Finalizers may ask this context for its instruments.
         let old = std::mem::replace(&mut *self.given(), given);
         drop(old);
-        hooks(py, || self.context.override_instruments(new))
+        hooks(py, || self.context.override_instruments(new))?;
+        log::hand_over(py)
     }
 
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
@@ -191,40 +227,19 @@ impl PyPassContext {
             Ok(())
         })?;
         known().push(slf.clone().unbind());
+        if let Err(error) = log::hand_over(py) {
+            // Nothing else leaves it: the block of the `with` is not run.
+            slf.get().leave(py)?;
+            return Err(error);
+        }
         Ok(slf.clone())
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let is_top = ENTERED
-            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
-        match is_top {
-            Some(true) => {}
-            Some(false) => return Err(out_of_order(py)),
-            None => {
-                let message = "this pass context was not entered on this thread";
-                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
-            }
-        }
-        {
-            let mut known = known();
-            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
-            at.map(|at| known.remove(at))
-        };
-        let mut is_out_of_order = false;
-        let left = hooks(py, || {
-            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
-            match top.guard.leave() {
-                Ok(()) => Ok(()),
-                Err(ContextError::Hook(fault)) => Err(fault),
-                Err(_) => {
-                    is_out_of_order = true;
-                    Ok(())
-                }
-            }
-        });
-        left?;
-        if is_out_of_order { Err(out_of_order(py)) } else { Ok(false) }
+        self.leave(py)?;
+        log::hand_over(py)?;
+        Ok(false)
     }
 
     /// Whether both are one context.

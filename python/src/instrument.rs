@@ -4,7 +4,7 @@ use crate::{
     errors, library,
     module::{Origin, PyIrModule},
     pass::{PyPassInfo, write},
-    run::keep,
+    run::{end, keep},
     value,
 };
 use pyo3::{
@@ -33,7 +33,7 @@ impl Output for Stderr {
     fn print(&self, text: &str) {
         Python::attach(|py| {
             if let Err(error) = write(py, text) {
-                error.write_unraisable(py, None);
+                end(py, error);
             }
         });
     }

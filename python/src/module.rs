@@ -71,7 +71,7 @@ fn read_model(
 ) -> PyResult<PyIrModule> {
     let model = detached(py, read)?.map_err(|error| errors::of_model(py, &error))?;
     model.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py);
+    crate::log::hand_over(py)?;
     Ok(PyIrModule { origin: Origin::of(&model), module: model.module })
 }
 

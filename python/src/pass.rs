@@ -198,8 +198,7 @@ pub(crate) fn say(py: Python<'_>, report: &Report) -> PyResult<()> {
         }
     }
     report.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py);
-    Ok(())
+    crate::log::hand_over(py)
 }
 
 /// Writes to `sys.stderr`, as it is now: notebooks and test programs replace it.
