@@ -41,6 +41,7 @@ from .errors import (
     OutputError,
     PassFailed,
     PipelineError,
+    RegistrationError,
     RelaisError,
     RuleError,
     StaleNodeError,
@@ -58,6 +59,7 @@ from .transform import (
     module_pass,
     prim_func_pass,
     register_pass,
+    unregister_pass,
 )
 
 _atexit.register(_native.stop_runs)
@@ -91,6 +93,7 @@ __all__ = [
     "PassFailed",
     "PassInfo",
     "PipelineError",
+    "RegistrationError",
     "RelaisError",
     "RuleError",
     "Sequential",
@@ -121,4 +124,5 @@ __all__ = [
     "rule",
     "testing",
     "transform",
+    "unregister_pass",
 ]

@@ -359,4 +359,5 @@ def _paths(value: Iterable[_Path] | None) -> list[_Path]:
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise _wrong(path, "a path in `rule_files`", "a str or a path")
+        os.stat(path)
     return paths

@@ -19,6 +19,7 @@ __all__ = [
     "OutputError",
     "PassFailed",
     "PipelineError",
+    "RegistrationError",
     "RelaisError",
     "RuleError",
     "StaleNodeError",
@@ -64,6 +65,10 @@ class PipelineError(RelaisError, ValueError):
 
 class ConfigError(PipelineError, AttributeError):
     """An option of a context that does not exist, or does not take its value."""
+
+
+class RegistrationError(RelaisError, ValueError):
+    """A pass whose name another one has."""
 
 
 class RuleError(RelaisError, ValueError):

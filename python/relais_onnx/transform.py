@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ __all__ = [
     "module_pass",
     "prim_func_pass",
     "register_pass",
+    "unregister_pass",
 ]
 
 _P = TypeVar("_P", bound=Pass)
@@ -63,9 +65,15 @@ class _Written(Pass):
     _method = ""
 
     def __new__(
-        cls, run: Callable[..., Any], opt_level: int, name: str, required: Iterable[str] | None = None, doc: str = ""
+        cls,
+        run: Callable[..., Any],
+        opt_level: int,
+        name: str,
+        required: Iterable[str] | None = None,
+        doc: str = "",
+        changes_interface: bool = False,
     ) -> Any:
-        return super().__new__(cls, cls._kind, run, name, _level(opt_level), _required(required), doc)
+        return super().__new__(cls, cls._kind, run, name, _level(opt_level), _required(required), doc, changes_interface)
 
 
 class ModulePass(_Written):
@@ -122,7 +130,9 @@ class Sequential(Pass):
         return f"{super().__str__()}: {', '.join(member.info.name for member in self._passes)}"
 
 
-def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, required: list[str]) -> type:
+def _made_of_class(
+    base: type[_Written], user: type, opt_level: int, name: str, required: list[str], changes_interface: bool
+) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
     class Made(base):  # type: ignore[misc, valid-type]
@@ -132,7 +142,8 @@ def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, 
             def run(*given: Any) -> Any:
                 return getattr(inner, base._method)(*given)
 
-            self = super().__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
+            doc = inspect.getdoc(user) or ""
+            self = super().__new__(cls, run, opt_level, name, required, doc, changes_interface)
             self._inner = inner
             return self
 
@@ -150,20 +161,24 @@ def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, 
     return Made
 
 
-def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any) -> Any:
+def _decorator(
+    base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any, changes_interface: Any = False
+) -> Any:
     if opt_level is None:
         raise ValueError("`opt_level` must be given: the level from which the pass is on")
     opt_level, required = _level(opt_level), _required(required)
     if name is not None and not isinstance(name, str):
         raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    if not isinstance(changes_interface, bool):
+        raise TypeError(f"`changes_interface` must be a bool, not `{type(changes_interface).__name__}`")
 
     def make(target: Any) -> Any:
         if not callable(target):
             raise TypeError(f"a pass is made of a function or a class, not of `{type(target).__name__}`")
         own: str = name if name else getattr(target, "__name__", type(target).__name__)
         if inspect.isclass(target):
-            return _made_of_class(base, target, opt_level, own, required)
-        return base(target, opt_level, own, required, inspect.getdoc(target) or "")
+            return _made_of_class(base, target, opt_level, own, required, changes_interface)
+        return base(target, opt_level, own, required, inspect.getdoc(target) or "", changes_interface)
 
     return make if target is None else make(target)
 
@@ -173,10 +188,14 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
 ) -> Any:
     """Makes a module pass of a function `(module, context)`, or of a class with a method `transform_module`.
 
-    The function returns a module; `None` or the same module says that nothing changed.
+    The function returns a module; `None` or the same module says that nothing changed. What callers see of the program stays:
+    the names of its inputs and outputs, their order, element types and known sizes, unless `changes_interface` says that the
+    pass may change them.
 
     >>> from relais_onnx import IRModule, module_pass
     >>> @module_pass(opt_level=2)
@@ -191,7 +210,7 @@ def module_pass(
         ValueError: `opt_level` is missing.
         TypeError: What is given is not a function or a class.
     """
-    return _decorator(ModulePass, pass_func, opt_level, name, required)
+    return _decorator(ModulePass, pass_func, opt_level, name, required, changes_interface)
 
 
 def function_pass(
@@ -199,6 +218,8 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
 ) -> Any:
     """Makes a function pass of a function `(function, module, context)`, or of a class with a method
     `transform_function`. It receives each function of the module as it was before the pass, one after another.
@@ -206,7 +227,7 @@ def function_pass(
     Raises:
         As for `module_pass`.
     """
-    return _decorator(FunctionPass, pass_func, opt_level, name, required)
+    return _decorator(FunctionPass, pass_func, opt_level, name, required, changes_interface)
 
 
 def prim_func_pass(
@@ -235,14 +256,31 @@ def get_pass(name: str, **options: Any) -> Pass:
     return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
 
 
-def register_pass(new: _P) -> _P:
+def register_pass(new: _P, *, override: bool = False) -> _P:
     """Makes a pass known by its name, which has a prefix and a dot: as a requirement, in `passes=`, in pipelines. A pass
-    of the same name that was registered before is replaced. Returns the pass."""
+    of the same name that the same module registered before is replaced, as when a cell of a notebook runs again. Returns the
+    pass.
+
+    Raises:
+        RegistrationError: A plugin provides a pass of this name; or another module registered one, and `override` is false.
+        ValueError: The name has no prefix.
+    """
     known = _pass(new)
     if not isinstance(known, Pass):
         raise TypeError(f"a registered pass must be a Pass, not `{type(new).__name__}`")
-    _native.register_pass(known)
+    _native.register_pass(known, sys._getframe(1).f_globals.get("__name__", "?"), override)
     return new
+
+
+def unregister_pass(name: str) -> None:
+    """Forgets a pass that was registered, by its full name.
+
+    Raises:
+        KeyError: No pass of this name is registered.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    _native.unregister_pass(name)
 
 
 def PrintIR(header: str = "") -> Pass:

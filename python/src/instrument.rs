@@ -7,8 +7,9 @@ use crate::{
     run::{end, keep},
     value,
 };
+use anstream::adapter::strip_str;
 use pyo3::{
-    exceptions::PyTypeError,
+    exceptions::{PyException, PyTypeError},
     prelude::*,
     types::{PyBool, PyType},
 };
@@ -18,12 +19,23 @@ use relais::{
     pass::{Findings, Instrument, PassInfo, Said, SkipReason},
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::{panic::resume_unwind, sync::Arc};
+use std::{borrow::Cow, panic::resume_unwind, sync::Arc};
 
 /// An instrument of the host or of a plugin.
 #[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
 pub(crate) struct NamedInstrument {
     instrument: Arc<dyn Instrument>,
+}
+
+/// Whether `sys.stderr` shows colours, as it is now.
+fn is_terminal(py: Python<'_>) -> bool {
+    let answer = py.import("sys").and_then(|sys| sys.getattr("stderr")?.call_method0("isatty")?.extract());
+    answer.unwrap_or_else(|error| {
+        if !error.is_instance_of::<PyException>(py) {
+            end(py, error);
+        }
+        false
+    })
 }
 
 /// Prints where Python's standard error is.
@@ -32,7 +44,9 @@ struct Stderr;
 impl Output for Stderr {
     fn print(&self, text: &str) {
         Python::attach(|py| {
-            if let Err(error) = write(py, text) {
+            let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !is_terminal(py);
+            let text = if is_plain { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
+            if let Err(error) = write(py, &text) {
                 end(py, error);
             }
         });

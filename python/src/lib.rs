@@ -39,7 +39,7 @@ mod _native {
         diff::{PyDiff, PyDifference, PyNodeDifference},
         editor::{PyEditor, PyGraph},
         instrument::NamedInstrument,
-        library::{configure, full_name, list_items, register_pass},
+        library::{configure, full_name, list_items, register_pass, unregister_pass},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
         nodes::PyNodes,

@@ -6,6 +6,7 @@ use crate::{
     library::{known_of, library_of, registry},
     module::PyIrModule,
     pass::{PyPass, say},
+    rewrite::of_rules,
     rules,
     run::{RunState, detached, run},
     value,
@@ -27,7 +28,10 @@ use relais::{
     transform::Pass,
 };
 use relais_conformance::numbers::Tolerance;
-use relais_plugin_api::pattern;
+use relais_plugin_api::{
+    diagnostics::PassError,
+    pattern::{self, Rules},
+};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -79,6 +83,8 @@ enum Stopped {
     Faults(Faults),
     Model(frontend::Error),
     Rule(String),
+    /// Rules that cannot be parsed.
+    Malformed(PassError),
     NotLocked(String),
     /// A pass of the program, where the plugins decide about the result.
     Own(String),
@@ -211,6 +217,7 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
         let text = pattern::read_file(path).map_err(|error| Stopped::Model(error.into()))?;
         rules.push((path.display().to_string(), text));
     }
+    Rules::parse_all(rules.iter().cloned(), &[]).map_err(Stopped::Malformed)?;
     let built_in = |name: &str| PipelineSpec::read(Path::new(&format!("builtin:{name}")), &Disk);
     let chosen = match (&wanted.pipeline, wanted.level, &wanted.passes) {
         (Some(name), level, _) => {
@@ -264,6 +271,7 @@ impl Stopped {
                 let message = format!("pass `{name}` is one of this program: nothing tells when it changes");
                 errors::helped(py, "PipelineError", message, "name passes of plugins, and give rules in `rules`")
             }
+            Self::Malformed(error) => of_rules(py, error),
             Self::Rule(message) => rules::unsound(py, message.clone()),
             Self::Failed(failure) => errors::of_failure(py, failure, state),
             Self::Check(failed) => failed.exception(py),

@@ -449,7 +449,7 @@ pub(crate) fn rule_variables(py: Python<'_>, text: &str) -> PyResult<Vec<Vec<Str
 }
 
 /// The exception of rules that cannot be parsed.
-fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
+pub(crate) fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
     let rec = error.rec();
     let code = if rec.code.is_empty() { String::new() } else { format!("error[{}]: ", rec.code) };
     let (place, message) = rec.message.split_once(": ").unwrap_or(("", &rec.message));

@@ -20,6 +20,7 @@ fn nested(object: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value
     if depth > MAX_DEPTH {
         return Err(PyValueError::new_err(format!("{what} is nested too deep")));
     }
+    let object = &plain(object, true)?;
     let item = |item: Bound<'_, PyAny>| nested(&item, what, depth + 1);
     if object.is_instance_of::<PyBool>() {
         Ok(Value::Bool(object.extract()?))
@@ -42,6 +43,29 @@ fn nested(object: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value
     } else {
         let expected = "a bool, an int, a float, a str, a path, or a list or dict of these";
         Err(wrong(object, what, expected))
+    }
+}
+
+/// A number of NumPy's as Python's own, and anything else as it is. With `is_list`, arrays become lists of numbers.
+pub(crate) fn plain<'py>(object: &Bound<'py, PyAny>, is_list: bool) -> PyResult<Bound<'py, PyAny>> {
+    let is_own = object.is_none()
+        || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>();
+    if is_own {
+        return Ok(object.clone());
+    }
+    // There is no such number before there is NumPy, which takes long to import.
+    let modules = object.py().import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    let Some(numpy) = modules.get_item("numpy")? else { return Ok(object.clone()) };
+    if object.is_instance(&numpy.getattr("generic")?)? {
+        return object.call_method0("item");
+    }
+    match is_list && object.is_instance(&numpy.getattr("ndarray")?)? {
+        true => object.call_method0("tolist"),
+        false => Ok(object.clone()),
     }
 }
 

@@ -142,7 +142,7 @@ def test_rules(module):
     assert relais.optimize(module, rules=["Neg(Neg(x)) => x"])["main"].ops == ["Identity", "Relu"]
     with pytest.raises(relais.RuleError, match=r"rules\[0\]:1:1: rule .* changes what a module computes"):
         relais.optimize(module, rules=["Neg(x) => x"])
-    with pytest.raises(relais.RelaisError, match=r"rules\[0\]"):
+    with pytest.raises(relais.RuleError, match=r"rules\[0\]"):
         relais.optimize(module, rules=["Neg(x => x"])
 
 
@@ -150,7 +150,7 @@ def test_rule_files(module, tmp_path):
     rules = tmp_path / "r.rules"
     rules.write_text("Neg(Neg(x)) => x\n")
     assert relais.optimize(module, rule_files=[rules])["main"].ops == ["Identity", "Relu"]
-    with pytest.raises(relais.RelaisError, match="missing.rules"):
+    with pytest.raises(FileNotFoundError, match="missing.rules"):
         relais.optimize(module, rule_files=[tmp_path / "missing.rules"])
 
 
@@ -432,3 +432,13 @@ def test_the_command_line_of_the_package_writes_the_same(name, tmp_path):
     version = subprocess.run([conftest.program(), "--version"], check=True, capture_output=True, text=True).stdout
     assert version == f"relais {relais.__version__}\n"
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_rules_that_cannot_be_parsed(module, tmp_path):
+    file = tmp_path / "rules.txt"
+    for text, code in (("Neg(Neg(x)) => y", "L004"), ("Neg(", "L001"), ("Neg(x) => x if nope(x)", "L009")):
+        file.write_text(text)
+        for given in ({"rules": ["Neg(Neg(x)) => x", text]}, {"rule_files": [file]}):
+            with pytest.raises(relais.RuleError, match=code) as caught:
+                relais.optimize(module, **given)
+            assert caught.value.help and "Rust" not in caught.value.help

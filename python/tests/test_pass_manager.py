@@ -333,3 +333,69 @@ def test_print_ir(module, capsys):
     assert transform.PrintIR("here")(module) is module
     printed = capsys.readouterr()
     assert "PrintIR(here):\ndef @main" in printed.err and printed.out == ""
+
+
+def to_int64(mod, ctx):
+    with mod["main"].edit() as editor:
+        editor.replace(editor.calls("Relu")[0], editor.Cast(editor.calls("Neg")[1], to=7))
+    return mod.with_function("main", editor.result())
+
+
+def renamed(func, mod, ctx):
+    with func.edit() as editor:
+        editor.params[0].name = "renamed"
+    return editor.result()
+
+
+@pytest.mark.parametrize(("decorator", "change"), [(relais.module_pass, to_int64), (relais.function_pass, renamed)])
+def test_a_pass_says_that_it_changes_the_interface(module, decorator, change):
+    """Types need not be known before, as here."""
+    with pytest.raises(relais.PassFailed, match="changes the interface") as caught:
+        decorator(change, opt_level=0)(module)
+    assert "`changes_interface=True`" in caught.value.help and "attribute" not in str(caught.value)
+    changed = decorator(change, opt_level=0, changes_interface=True)
+    assert changed(module) != module
+    (function,) = relais.optimize(module, passes=[changed]).values()
+    assert function.params[0].name == "renamed" or function.results[0].type == "Tensor[(2, 3), int64]"
+
+    class Change:
+        def __init__(self, n):
+            self.n = n
+
+        def transform_module(self, mod, ctx):
+            return change(mod, ctx)
+
+        def transform_function(self, func, mod, ctx):
+            return change(func, mod, ctx)
+
+    assert decorator(opt_level=0, changes_interface=True)(Change)(1)(module) != module
+    with pytest.raises(TypeError, match="`changes_interface` must be a bool"):
+        decorator(change, opt_level=0, changes_interface="x")
+
+
+@pytest.mark.thread_unsafe(reason="the registry is that of all threads")
+def test_names_of_registered_passes():
+    def register(module, **options):
+        """Registers a pass as a module of another distribution does."""
+        space = {"__name__": module, "relais": relais, "options": options}
+        exec("done = relais.register_pass(relais.module_pass(lambda m, c: None, opt_level=0, name='test.Taken'), **options)", space)
+        return space["done"]
+
+    for name in ("relais.FoldConstant", "relais.EliminateNoOp"):
+        with pytest.raises(relais.errors.RegistrationError, match=f"`{__name__}` registers a pass `{name}`, and the plugin `relais-"):
+            relais.register_pass(relais.module_pass(lambda mod, ctx: None, opt_level=0, name=name))
+    assert relais.get_pass("FoldConstant").info.name == "relais.FoldConstant"
+    try:
+        register("one.passes")
+        register("one.passes")
+        with pytest.raises(relais.errors.RegistrationError, match="`another` registers a pass `test.Taken`, and `one.passes` has"):
+            register("another")
+        register("another", override=True)
+        with pytest.raises(relais.errors.RegistrationError, match="`another` has"):
+            register("one.passes")
+    finally:
+        relais.unregister_pass("test.Taken")
+    with pytest.raises(KeyError):
+        relais.unregister_pass("test.Taken")
+    with pytest.raises(relais.PipelineError):
+        relais.get_pass("test.Taken")
