@@ -30,7 +30,7 @@ if _sys.version_info < (3, 12):
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
 from ._info import add_plugins, describe, list_passes, list_plugins
 from ._native import Diff, Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
-from ._optimize import from_bytes, from_proto, load, optimize, parse
+from ._optimize import from_bytes, from_proto, load, optimize, parse, pipeline
 from .errors import (
     CheckFailed,
     ConfigError,
@@ -116,6 +116,7 @@ __all__ = [
     "optimize",
     "parse",
     "passes",
+    "pipeline",
     "pass_instrument",
     "prim_func_pass",
     "register_pass",

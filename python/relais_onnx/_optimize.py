@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _native
-from ._native import IRModule, Pass
+from ._native import IRModule, Pass, PassContext
 from .rewriter import RewriteRule
-from .transform import _pass
+from .transform import ModulePass, _pass
 
 if TYPE_CHECKING:
     import onnx
@@ -197,6 +197,9 @@ def optimize(
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
     one, an `IRModule` for an `IRModule` or a path.
 
+    The settings of a `PassContext` around the call hold as well: its instruments watch, its passes are off and on, and its
+    options and its level hold where the call does not state them; `passes` run whatever the level.
+
     The model that is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
     `default` runs.
 
@@ -271,7 +274,7 @@ def optimize(
         module = from_proto(model, base_dir=base_dir)
     else:
         raise _wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
-    result = _native.optimize(module, wanted, settings)
+    result = _native.optimize(module, wanted, settings, True)
     if out is not None:
         result.save(out, external_data=external_data)
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -279,6 +282,34 @@ def optimize(
     if _is_proto(model):
         return result.to_proto()
     return result
+
+
+def pipeline(
+    name: _Path,
+    *,
+    level: int | None = None,
+    disable: Iterable[str] | None = None,
+    require: Iterable[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    changes_interface: bool = False,
+) -> Pass:
+    """Returns a pipeline as a pass: a built-in one, such as `default` and `O1`, one of a plugin, or one in a file. It runs
+    as `optimize(module, pipeline=name, …)` does: instruments of the context around it see it and its passes.
+
+    Raises:
+        PipelineError: The pipeline, a name or an option cannot be resolved.
+    """
+    if not isinstance(name, (str, os.PathLike)):
+        raise _wrong(name, "`name`", "a str or a path")
+    wanted, settings = _wanted(pipeline=name, level=level, disable=disable, require=require, config=config)
+    _native.resolve(wanted, settings)
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _native.optimize(mod, wanted, settings, True)
+
+    doc = f"The pipeline `{wanted['pipeline']}`."
+    made: Pass = ModulePass(run, 0, os.path.basename(wanted["pipeline"]), None, doc, changes_interface)
+    return made
 
 
 def _external(external_data: str) -> None:

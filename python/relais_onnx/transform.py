@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from . import _native
 from ._native import IRModule, Pass, PassContext, PassInfo, list_configs
+from .errors import PipelineError
 
 __all__ = [
     "FunctionPass",
@@ -253,7 +255,13 @@ def get_pass(name: str, **options: Any) -> Pass:
     """
     if not isinstance(name, str):
         raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
-    return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
+    try:
+        return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
+    except PipelineError:
+        if not any(it["name"] == name for it in json.loads(_native.list_items("pipelines"))):
+            raise
+    message = f'`{name}` is a pipeline, not a pass\n  help: `pipeline("{name}")` makes a pass of it'
+    raise PipelineError(message)
 
 
 def register_pass(new: _P, *, override: bool = False) -> _P:

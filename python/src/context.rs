@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyBool, PyDict, PyInt, PyList},
 };
 use relais::{
-    pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext},
+    pass::{Catalogue, ContextError, ContextGuard, HookFault, Instrument, PassContext},
     pipeline::Faults,
 };
 use relais_plugin_api::options::Value;
@@ -26,6 +26,8 @@ use std::{
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
+    /// The level that it was given, or inherits from one that was given it.
+    level: Option<u8>,
     /// Its instruments as they were given. No code of Python's runs while they are locked.
     given: Mutex<Vec<Py<PyAny>>>,
 }
@@ -52,7 +54,35 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
     };
     match known {
         Some(known) => Ok(known),
-        None => Py::new(py, PyPassContext { context, given: Mutex::default() }),
+        None => Py::new(py, PyPassContext { context, level: None, given: Mutex::default() }),
+    }
+}
+
+/// The settings of the context that was entered last, for a pipeline that runs in it.
+#[derive(Default)]
+pub(crate) struct Around {
+    pub level: Option<u8>,
+    pub required: Vec<String>,
+    pub disabled: Vec<String>,
+    pub config: Vec<(String, Value)>,
+    pub instruments: Vec<Arc<dyn Instrument>>,
+}
+
+/// The settings of the context that was entered last on this thread, unless a run has entered one of its own.
+pub(crate) fn around() -> Around {
+    let current = PassContext::current();
+    let level = ENTERED.with_borrow(|entered| {
+        let top = entered.last()?.context.get();
+        Arc::ptr_eq(&top.context, &current).then_some(top.level)
+    });
+    let Some(level) = level else { return Around::default() };
+    let settings = current.settings();
+    Around {
+        level,
+        required: settings.required.iter().cloned().collect(),
+        disabled: settings.disabled.iter().cloned().collect(),
+        config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        instruments: current.instruments().into_iter().map(instrument::entered).collect(),
     }
 }
 
@@ -150,7 +180,9 @@ impl PyPassContext {
         build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
         let context = Arc::new(context.with_instruments(instruments));
-        Ok(Self { context, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
+        let inherited = if inherit { around().level } else { None };
+        let level = opt_level.or(inherited);
+        Ok(Self { context, level, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
     }
 
     /// The innermost context of this thread; its default if none was entered.

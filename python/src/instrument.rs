@@ -16,10 +16,10 @@ use pyo3::{
 use relais::{
     instruments::Output,
     ir::IRModule,
-    pass::{Findings, Instrument, PassInfo, Said, SkipReason},
+    pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::{borrow::Cow, panic::resume_unwind, sync::Arc};
+use std::{borrow::Cow, panic::resume_unwind, sync::Arc, time::Duration};
 
 /// An instrument of the host or of a plugin.
 #[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
@@ -175,6 +175,67 @@ impl Own {
         if let Err(error) = self.call(hook, args) {
             resume_unwind(Box::new(error.rec().message.to_string()));
         }
+    }
+}
+
+/// An instrument of a context that was entered, for runs within it: it is not entered again.
+pub(crate) fn entered(instrument: Arc<dyn Instrument>) -> Arc<dyn Instrument> {
+    Arc::new(Entered(instrument))
+}
+
+struct Entered(Arc<dyn Instrument>);
+
+impl Instrument for Entered {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, PassError> {
+        self.0.should_run(module, pass)
+    }
+
+    fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.before(module, pass)
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.after(module, pass)
+    }
+
+    fn skipped(&self, module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        self.0.skipped(module, pass, reason);
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
+        self.0.failed(pass, error);
+    }
+
+    fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        self.0.took(pass, duration);
+    }
+
+    fn types_took(&self, duration: Duration) {
+        self.0.types_took(duration);
+    }
+
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        self.0.counted(pass, statistic, n);
+    }
+
+    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+        self.0.said(pass, said);
+    }
+
+    fn wants_remarks(&self) -> bool {
+        self.0.wants_remarks()
+    }
+
+    fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
+        self.0.deadline(pass)
+    }
+
+    fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.accept(module, pass)
     }
 }
 

@@ -43,7 +43,7 @@ mod _native {
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
         nodes::PyNodes,
-        optimize::{lock, optimize},
+        optimize::{lock, optimize, resolve},
         pass::{PyPass, PyPassInfo, get_pass},
         rewrite::{judge_pass, rule_variables},
         run::stop_runs,

@@ -242,6 +242,13 @@ def test_a_digest_is_of_what_a_module_has(module):
     assert relais.from_bytes(data).digest() == hashlib.sha256(len(data).to_bytes(8, "little") + data).hexdigest()
 
 
+def test_contexts_have_no_effect_on_results_that_are_kept(models, tmp_path):
+    path = models / "part0" / "m0.onnx"
+    with relais.PassContext(opt_level=0, disabled_pass=["FoldConstant", "DeadCodeElimination"]):
+        zoo.optimize([path], tmp_path / "out", cache=tmp_path / "cache")
+    assert (tmp_path / "out" / "m0.onnx").read_bytes() == relais.optimize(path.read_bytes())
+
+
 @pytest.mark.thread_unsafe(reason="caplog has the lines of all threads")
 def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
     cache = tmp_path / "cache"
