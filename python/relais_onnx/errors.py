@@ -19,6 +19,7 @@ __all__ = [
     "OutputError",
     "PassFailed",
     "PipelineError",
+    "PluginError",
     "RegistrationError",
     "RelaisError",
     "RuleError",
@@ -52,8 +53,15 @@ class ModelError(RelaisError, ValueError):
     """A model that cannot be read, or something that was asked for and does not fit it. The text names the place."""
 
 
+class PluginError(ModelError):
+    """A plugin that cannot be used."""
+
+
 class OutputError(RelaisError, OSError):
-    """A result that cannot be written."""
+    """A result that cannot be written. It has the `filename`, and the `errno` if the system said no."""
+
+    def __str__(self) -> str:
+        return BaseException.__str__(self)
 
 
 class PipelineError(RelaisError, ValueError):

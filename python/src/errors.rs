@@ -38,12 +38,16 @@ pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
 }
 
 /// What suggestions say to those who use the command line or write in Rust, and what they say here.
-const IN_PYTHON: [(&str, &str); 6] = [
+const IN_PYTHON: [(&str, &str); 10] = [
     (
         "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
         "make a pass that may do so with `changes_interface=True`",
     ),
     ("`--disable` runs the pipeline without it", "`disable=` runs the pipeline without it"),
+    ("`relais list plugins` shows", "`list_plugins()` shows"),
+    ("`relais list passes` shows", "`list_passes()` shows"),
+    ("`--plugin-dir` takes a folder", "`plugin_dirs=` takes folders"),
+    ("without `--keep`", "without `keep=`"),
     ("`--plugin FILE`", "`add_plugins([file])`"),
     ("`--allow-writable-plugins`", "`add_plugins(…, allow_writable=True)`"),
     (
@@ -71,6 +75,11 @@ pub(crate) fn of_model(py: Python<'_>, error: &frontend::Error) -> PyErr {
     helped(py, "ModelError", error, error.help().unwrap_or_default())
 }
 
+/// The exception of plugins that cannot be used.
+pub(crate) fn of_plugins(py: Python<'_>, error: &frontend::Error) -> PyErr {
+    helped(py, "PluginError", error, error.help().unwrap_or_default())
+}
+
 /// The exception of names, options and pipelines that cannot be resolved.
 pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
     exception(py, class, faults, |error| {
@@ -81,7 +90,7 @@ pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
             kwargs.set_item("code", code.as_str())?;
             kwargs.set_item("message", message)?;
             kwargs.set_item("place", place.map(|place| faults.sources.locate(place)))?;
-            kwargs.set_item("notes", notes)?;
+            kwargs.set_item("notes", notes.iter().map(|note| in_python(note)).collect::<Vec<_>>())?;
             kwargs.set_item("help", help.as_deref().map(in_python))?;
             list.append(make.call((), Some(&kwargs))?)?;
         }

@@ -85,7 +85,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
             return Ok(new);
         }
     })?;
-    found.map_err(|error| errors::of_model(py, &error))
+    found.map_err(|error| errors::of_plugins(py, &error))
 }
 
 /// The same, with the passes of the program.

@@ -12,7 +12,10 @@ use crate::{
     run::{RunState, detached, run},
     value,
 };
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyString},
+};
 use relais::{
     frontend::{
         self, StatedRules, convert_dtype_last, convert_opset_first, extract, forget_outdated_sizes, keep, names_input,
@@ -69,6 +72,21 @@ enum Asked {
     Pass(Py<PyPass>),
 }
 
+/// The arguments of a call, which were checked except for what only native code can tell.
+fn wanted(dict: &Bound<'_, PyDict>) -> PyResult<Wanted> {
+    dict.extract().map_err(|error| {
+        let is_wrong = |object: &Bound<'_, PyAny>| {
+            object.is_instance_of::<PyBytes>() || object.cast::<PyString>().is_ok_and(|text| text.to_cow().is_err())
+        };
+        let wrong_in = |(key, given): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let items = given.cast::<PyList>().map_or_else(|_| vec![given.clone()], |list| list.iter().collect());
+            let wrong = items.into_iter().find(is_wrong)?;
+            Some(value::wrong(&wrong, &format!("`{key}`"), "a str or a path"))
+        };
+        dict.iter().find_map(wrong_in).unwrap_or(error)
+    })
+}
+
 impl Asked {
     /// The name of the step that runs it. That of an object is none that a pass can have: two objects may have the same.
     fn step(&self, at: usize) -> String {
@@ -123,7 +141,7 @@ pub(crate) fn optimize(
     config: Option<&Bound<'_, PyAny>>,
     in_context: bool,
 ) -> PyResult<PyIrModule> {
-    let wanted: Wanted = wanted.extract()?;
+    let wanted = self::wanted(wanted)?;
     let around = if in_context { context::around() } else { Around::default() };
     let settings = settings(config, &around)?;
     let registry = registry(py)?;
@@ -142,7 +160,7 @@ pub(crate) fn optimize(
 /// passes, by their contents.
 #[pyfunction]
 pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-    let wanted: Wanted = wanted.extract()?;
+    let wanted = self::wanted(wanted)?;
     let settings = settings(config, &Around::default())?;
     let registry = registry(py)?;
     let locked = detached(py, || -> Result<Lock, Stopped> {
@@ -169,7 +187,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
 /// Whether a pipeline can be resolved.
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let wanted: Wanted = wanted.extract()?;
+    let wanted = self::wanted(wanted)?;
     let settings = settings(config, &Around::default())?;
     let registry = registry(py)?;
     let resolved = detached(py, || -> Result<(), Stopped> {

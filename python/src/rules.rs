@@ -260,6 +260,10 @@ impl Passes for Own<'_> {
             Err(error) => Err(PassError::new(error)),
         }
     }
+
+    fn changes_interface(&self, pass: &str, _: &Value) -> bool {
+        self.is(pass) && self.pass.info().changes_interface.is_some()
+    }
 }
 
 impl Bench for Own<'_> {

@@ -103,8 +103,28 @@ fn text(object: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     object.extract().map_err(|_| wrong(object, &format!("a name in {what}"), "a str"))
 }
 
+/// A whole number from 0 to a limit.
+pub(crate) fn whole<T: TryFrom<i64>>(object: &Bound<'_, PyAny>, what: &str, most: i64) -> PyResult<T> {
+    let object = &plain(object, false)?;
+    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+        return Err(wrong(object, what, "an int"));
+    }
+    let number = object.extract::<i64>().ok().filter(|number| (0..=most).contains(number));
+    let number = number.and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| PyValueError::new_err(format!("{what} must be between 0 and {most}")))
+}
+
 /// The error of a value of another type.
 pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
-    let is = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    if object.cast::<PyString>().is_ok_and(|text| text.to_cow().is_err()) {
+        let shown = object.repr().map_or_else(|_| "?".to_owned(), |shown| shown.to_string());
+        return PyValueError::new_err(format!("{what} is no text, since it has half a character: {shown}"));
+    }
+    let class = object.get_type();
+    let mut is = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    // `numpy.bool` is not `bool`.
+    if let (true, Ok(module)) = (expected.split([' ', ',']).any(|word| word == is), class.module()) {
+        is = format!("{module}.{is}");
+    }
     PyTypeError::new_err(format!("{what} must be {expected}, not `{is}`"))
 }
