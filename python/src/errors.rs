@@ -37,7 +37,7 @@ pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
     if help.is_empty() { message.to_string() } else { format!("{message}\n  help: {help}") }
 }
 
-/// What suggestions say to those who use the command line or write in Rust, and what they say here.
+/// Words of suggestions for those who use the command line or write in Rust, each with the ones that are meant here.
 const IN_PYTHON: [(&str, &str); 10] = [
     (
         "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
