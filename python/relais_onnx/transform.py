@@ -195,7 +195,7 @@ def module_pass(
 ) -> Any:
     """Makes a module pass of a function `(module, context)`, or of a class with a method `transform_module`.
 
-    The function returns a module; `None` or the same module says that nothing changed. What callers see of the program stays:
+    The function returns a module; `None` or the same module says that nothing changed. The interface of the program stays:
     the names of its inputs and outputs, their order, element types and known sizes, unless `changes_interface` says that the
     pass may change them.
 

@@ -118,7 +118,7 @@ pub(crate) fn whole<T: TryFrom<i64>>(object: &Bound<'_, PyAny>, what: &str, most
 pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
     if object.cast::<PyString>().is_ok_and(|text| text.to_cow().is_err()) {
         let shown = object.repr().map_or_else(|_| "?".to_owned(), |shown| shown.to_string());
-        return PyValueError::new_err(format!("{what} is no text, since it has half a character: {shown}"));
+        return PyValueError::new_err(format!("{what} must be text, and has half a character: {shown}"));
     }
     let class = object.get_type();
     let mut is = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
