@@ -182,6 +182,11 @@ impl Pass {
         self.with(|facts| facts.phase = phase)
     }
 
+    /// The same that may change the interface of the entry function.
+    pub fn changing_interface(self) -> Self {
+        self.with(|facts| facts.changes_interface = Some(String::new()))
+    }
+
     /// The same, added at an extension point of pipelines that are resolved against a library where it is registered.
     pub fn extending(self, point: &str) -> Self {
         self.with(|facts| facts.extends = Some(point.to_owned()))

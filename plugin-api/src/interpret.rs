@@ -35,6 +35,11 @@ pub trait Compute {
         None
     }
 
+    /// Whether nothing more is to be computed. Asked before each binding.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// The most bytes that one result may take.
     fn max_bytes(&self) -> u64 {
         1 << 24
@@ -189,6 +194,9 @@ impl Run<'_> {
     }
 
     fn step(&mut self) -> Result<(), Stop> {
+        if self.compute.is_stopped() {
+            return Err(not_covered("the program", "was stopped"));
+        }
         let left = self.fuel.steps.checked_sub(1);
         self.fuel.steps = left.ok_or_else(|| not_covered("the program", "takes too many steps"))?;
         Ok(())

@@ -16,13 +16,24 @@ from __future__ import annotations
 
 import atexit as _atexit
 import importlib as _importlib
+import sys as _sys
 from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _sys.version_info < (3, 12):
+    # Later ones refuse it by themselves; here, its threads would wait for ever when the interpreter ends.
+    try:
+        import _xxsubinterpreters as _interpreters
+    except ImportError:
+        pass
+    else:
+        if _interpreters.get_current() != _interpreters.get_main():
+            raise ImportError("relais_onnx cannot be used in sub-interpreters")
 
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
 from ._info import add_plugins, describe, list_instruments, list_passes, list_pipelines, list_plugins
 from ._native import Diff, Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
-from ._optimize import from_bytes, from_proto, load, optimize, parse
+from ._optimize import from_bytes, from_proto, load, optimize, parse, pipeline
 from .errors import (
     CheckFailed,
     ConfigError,
@@ -34,6 +45,7 @@ from .errors import (
     PassFailed,
     PipelineError,
     PluginError,
+    RegistrationError,
     RelaisError,
     RuleError,
     StaleNodeError,
@@ -51,6 +63,7 @@ from .transform import (
     module_pass,
     prim_func_pass,
     register_pass,
+    unregister_pass,
 )
 
 _atexit.register(_native.stop_runs)
@@ -101,6 +114,7 @@ __all__ = [
     "PassInfo",
     "PipelineError",
     "PluginError",
+    "RegistrationError",
     "RelaisError",
     "RuleError",
     "Sequential",
@@ -125,6 +139,7 @@ __all__ = [
     "optimize",
     "parse",
     "passes",
+    "pipeline",
     "pass_instrument",
     "prim_func_pass",
     "register_pass",
@@ -133,4 +148,5 @@ __all__ = [
     "rule",
     "testing",
     "transform",
+    "unregister_pass",
 ]

@@ -10,9 +10,9 @@ from . import _native
 from ._arguments import members, names, number, paths, whole, wrong
 from ._arguments import path as path_of
 from ._arguments import text as text_of
-from ._native import IRModule, Pass
+from ._native import IRModule, Pass, PassContext
 from .rewriter import RewriteRule
-from .transform import _pass
+from .transform import ModulePass, _pass
 
 if TYPE_CHECKING:
     import onnx
@@ -215,6 +215,9 @@ def optimize(
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
     one, an `IRModule` for an `IRModule` or a path.
 
+    The settings of a `PassContext` around the call hold as well: its instruments watch, its passes are off and on, and its
+    options and its level hold where the call does not state them; `passes` run whatever the level.
+
     The model that is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
     `default` runs.
 
@@ -287,7 +290,7 @@ def optimize(
         module = from_proto(model, base_dir=base_dir)
     else:
         raise wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
-    result = _native.optimize(module, wanted, settings)
+    result = _native.optimize(module, wanted, settings, True)
     if out is not None:
         result.save(out, external_data=external_data)
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -295,6 +298,32 @@ def optimize(
     if _is_proto(model):
         return result.to_proto()
     return result
+
+
+def pipeline(
+    name: _Path,
+    *,
+    level: int | None = None,
+    disable: Iterable[str] | None = None,
+    require: Iterable[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    changes_interface: bool = False,
+) -> Pass:
+    """Returns a pipeline as a pass: a built-in one, such as `default` and `O1`, one of a plugin, or one in a file. It runs
+    as `optimize(module, pipeline=name, …)` does: instruments of the context around it see it and its passes.
+
+    Raises:
+        PipelineError: The pipeline, a name or an option cannot be resolved.
+    """
+    wanted, settings = _wanted(pipeline=path_of(name, "`name`"), level=level, disable=disable, require=require, config=config)
+    _native.resolve(wanted, settings)
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _native.optimize(mod, wanted, settings, True)
+
+    doc = f"The pipeline `{wanted['pipeline']}`."
+    made: Pass = ModulePass(run, 0, os.path.basename(wanted["pipeline"]), None, doc, changes_interface)
+    return made
 
 
 def _external(external_data: str) -> None:
@@ -328,6 +357,10 @@ def _wanted(
         raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
     if level is not None and passes is not None:
         raise ValueError("`level` and `passes` are given; passes run whatever their levels")
+    files = paths(rule_files, "`rule_files`")
+    # One that is missing is an error of the file system, as for models.
+    for file in files:
+        os.stat(file)
     wanted: dict[str, Any] = {
         "level": None if level is None else whole(level, "`level`", 0, 255 if pipeline is not None else 3),
         "pipeline": None if pipeline is None else text_of(path_of(pipeline, "`pipeline`"), "`pipeline`"),
@@ -340,7 +373,7 @@ def _wanted(
         "keep": names(keep, "`keep`"),
         "target_opset": None if target_opset is None else whole(target_opset, "`target_opset`", 1, 2**31),
         "rules": names(rules, "`rules`"),
-        "rule_files": paths(rule_files, "`rule_files`"),
+        "rule_files": files,
         "dtype": None if dtype is None else text_of(dtype, "`dtype`"),
         "check": whole(check, "`check`", 0, 1000),
         "check_rtol": number(check_rtol, "`check_rtol`"),

@@ -20,6 +20,7 @@ __all__ = [
     "PassFailed",
     "PipelineError",
     "PluginError",
+    "RegistrationError",
     "RelaisError",
     "RuleError",
     "StaleNodeError",
@@ -52,8 +53,15 @@ class ModelError(RelaisError, ValueError):
     """A model that cannot be read, or something that was asked for and does not fit it. The text names the place."""
 
 
+class PluginError(ModelError):
+    """A plugin that cannot be used."""
+
+
 class OutputError(RelaisError, OSError):
-    """A result that cannot be written."""
+    """A result that cannot be written. It has the `filename`, and the `errno` if the system said no."""
+
+    def __str__(self) -> str:
+        return BaseException.__str__(self)
 
 
 class PipelineError(RelaisError, ValueError):
@@ -69,6 +77,10 @@ class ConfigError(PipelineError, AttributeError):
 
 class PluginError(RelaisError, ValueError):
     """A plugin that cannot be used."""
+
+
+class RegistrationError(RelaisError, ValueError):
+    """A pass whose name another one has."""
 
 
 class RuleError(RelaisError, ValueError):

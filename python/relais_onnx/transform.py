@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import json
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
 from ._arguments import members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
+from .errors import PipelineError
 
 if TYPE_CHECKING:
     from .rewriter import RewriteRule
@@ -31,6 +34,7 @@ __all__ = [
     "module_pass",
     "prim_func_pass",
     "register_pass",
+    "unregister_pass",
 ]
 
 _Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
@@ -58,9 +62,16 @@ class _Written(Pass):
     _method = ""
 
     def __new__(
-        cls, run: Callable[..., Any], opt_level: int, name: str, required: Iterable[str] | None = None, doc: str = ""
+        cls,
+        run: Callable[..., Any],
+        opt_level: int,
+        name: str,
+        required: Iterable[str] | None = None,
+        doc: str = "",
+        changes_interface: bool = False,
     ) -> Self:
-        return super().__new__(cls, cls._kind, run, text(name, "`name`"), _level(opt_level), _required(required), doc)
+        name, required = text(name, "`name`"), _required(required)
+        return super().__new__(cls, cls._kind, run, name, _level(opt_level), required, doc, changes_interface)
 
 
 class ModulePass(_Written):
@@ -114,14 +125,17 @@ class Sequential(Pass):
         return f"{super().__str__()}: {', '.join(member.info.name for member in self._passes)}"
 
 
-def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, required: list[str]) -> type:
+def _made_of_class(
+    base: type[_Written], user: type, opt_level: int, name: str, required: list[str], changes_interface: bool
+) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
     def around(cls: type[_Written], inner: Any) -> Any:
         def run(*given: Any) -> Any:
             return getattr(inner, base._method)(*given)
 
-        self: Any = base.__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
+        doc = inspect.getdoc(user) or ""
+        self: Any = base.__new__(cls, run, opt_level, name, required, doc, changes_interface)
         self._inner = inner
         return self
 
@@ -150,20 +164,24 @@ def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, 
     return type(user.__name__, (base,), made)
 
 
-def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any) -> Any:
+def _decorator(
+    base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any, changes_interface: Any = False
+) -> Any:
     if opt_level is None:
         raise ValueError("`opt_level` must be given: the level from which the pass is on")
     opt_level, required = _level(opt_level), _required(required)
     if name is not None:
         text(name, "`name`")
+    if not isinstance(changes_interface, bool):
+        raise TypeError(f"`changes_interface` must be a bool, not `{type(changes_interface).__name__}`")
 
     def make(target: Any) -> Any:
         if not callable(target):
             raise TypeError(f"a pass is made of a function or a class, not of `{type(target).__name__}`")
         own: str = name if name else getattr(target, "__name__", type(target).__name__)
         if inspect.isclass(target):
-            return _made_of_class(base, target, opt_level, own, required)
-        return base(target, opt_level, own, required, inspect.getdoc(target) or "")
+            return _made_of_class(base, target, opt_level, own, required, changes_interface)
+        return base(target, opt_level, own, required, inspect.getdoc(target) or "", changes_interface)
 
     return make if target is None else make(target)
 
@@ -203,6 +221,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> _MakesModulePass: ...
 @overload
 def module_pass(
@@ -210,6 +229,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> ModulePass: ...
 @overload
 def module_pass(
@@ -217,16 +237,21 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> Callable[_Arguments, ModulePass]: ...
 def module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
 ) -> Any:
     """Makes a module pass of a function `(module, context)`, or of a class with a method `transform_module`.
 
-    The function returns a module; `None` or the same module says that nothing changed.
+    The function returns a module; `None` or the same module says that nothing changed. The interface of the program stays:
+    the names of its inputs and outputs, their order, element types and known sizes, unless `changes_interface` says that the
+    pass may change them.
 
     >>> from relais_onnx import IRModule, module_pass
     >>> @module_pass(opt_level=2)
@@ -241,7 +266,7 @@ def module_pass(
         ValueError: `opt_level` is missing.
         TypeError: What is given is not a function or a class.
     """
-    return _decorator(ModulePass, pass_func, opt_level, name, required)
+    return _decorator(ModulePass, pass_func, opt_level, name, required, changes_interface)
 
 
 @overload
@@ -250,6 +275,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> _MakesFunctionPass: ...
 @overload
 def function_pass(
@@ -257,6 +283,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> FunctionPass: ...
 @overload
 def function_pass(
@@ -264,12 +291,15 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    changes_interface: bool = False,
 ) -> Callable[_Arguments, FunctionPass]: ...
 def function_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
 ) -> Any:
     """Makes a function pass of a function `(function, module, context)`, or of a class with a method
     `transform_function`. It receives each function of the module as it was before the pass, one after another.
@@ -277,7 +307,7 @@ def function_pass(
     Raises:
         As for `module_pass`.
     """
-    return _decorator(FunctionPass, pass_func, opt_level, name, required)
+    return _decorator(FunctionPass, pass_func, opt_level, name, required, changes_interface)
 
 
 @overload
@@ -322,17 +352,41 @@ def get_pass(name: str, **options: Any) -> Pass:
     Raises:
         PipelineError: The name does not resolve to a pass, or the pass does not have these options.
     """
-    return _native.get_pass(text(name, "`name`"), {key.removesuffix("_"): value for key, value in options.items()})
+    text(name, "`name`")
+    try:
+        return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
+    except PipelineError:
+        if not any(it["name"] == name for it in json.loads(_native.list_items("pipelines"))):
+            raise
+    message = f'`{name}` is a pipeline, not a pass\n  help: `pipeline("{name}")` makes a pass of it'
+    raise PipelineError(message)
 
 
-def register_pass(new: _Registered) -> _Registered:
+def register_pass(new: _Registered, *, override: bool = False) -> _Registered:
     """Makes a pass known by its name, which has a prefix and a dot: as a requirement, in `passes=`, in pipelines. A pass
-    of the same name that was registered before is replaced. Returns the pass."""
+    of the same name that the same module registered before is replaced, as when a cell of a notebook runs again. Returns the
+    pass.
+
+    Raises:
+        RegistrationError: A plugin provides a pass of this name; or another module registered one, and `override` is false.
+        ValueError: The name has no prefix.
+    """
     known = _pass(new)
     if not isinstance(known, Pass):
         raise TypeError(f"a registered pass must be a Pass, not `{type(new).__name__}`")
-    _native.register_pass(known)
+    _native.register_pass(known, sys._getframe(1).f_globals.get("__name__", "?"), override)
     return new
+
+
+def unregister_pass(name: str) -> None:
+    """Forgets a pass that was registered, by its full name.
+
+    Raises:
+        KeyError: No pass of this name is registered.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
+    _native.unregister_pass(name)
 
 
 def PrintIR(header: str = "") -> Pass:

@@ -1,6 +1,11 @@
 //! Comparing the result of a run with the model on random inputs.
 
-use crate::{errors, library::registry, module::PyIrModule, run::run};
+use crate::{
+    errors,
+    library::registry,
+    module::PyIrModule,
+    run::{current, run},
+};
 use pyo3::prelude::*;
 use relais::{
     frontend::{OperatorNames, with_bodies},
@@ -66,7 +71,9 @@ pub(crate) fn check(
     let whole = |module| with_bodies(module, had, registry).map_err(|error| not_checked(error.to_string()));
     let (before, after) = (whole(before)?, whole(after)?);
     let main = before.main().ok_or_else(|| not_checked("the module has no function `main`".into()))?;
-    let evaluators = Evaluators::new(registry, &|_| {});
+    let state = current();
+    let is_stopped = || state.as_ref().is_some_and(|state| state.is_stopped());
+    let evaluators = Evaluators::new(registry, &|_| {}).stopped_by(&is_stopped);
     let names = output_names(main);
     for run in 0..n {
         let (inputs, old) = found(main, &evaluators, &before, run).map_err(&not_checked)?;

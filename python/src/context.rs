@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyBool, PyDict, PyInt, PyList},
 };
 use relais::{
-    pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext},
+    pass::{Catalogue, ContextError, ContextGuard, HookFault, Instrument, PassContext},
     pipeline::Faults,
 };
 use relais_plugin_api::options::Value;
@@ -26,6 +26,8 @@ use std::{
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
+    /// The level that it was given, or inherits from one that was given it.
+    level: Option<u8>,
     /// Its instruments as they were given. No code of Python's runs while they are locked.
     given: Mutex<Vec<Py<PyAny>>>,
 }
@@ -58,8 +60,58 @@ pub(crate) fn scope<T>(py: Python<'_>, run: impl FnOnce() -> PyResult<T>) -> PyR
     }
 }
 
+/// The current context: the object that was entered, if one was.
+pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
+    let context = PassContext::current();
+    let known = {
+        let known = known();
+        known.iter().rev().find(|it| Arc::ptr_eq(&it.get().context, &context)).map(|it| it.clone_ref(py))
+    };
+    match known {
+        Some(known) => Ok(known),
+        None => Py::new(py, PyPassContext { context, level: None, given: Mutex::default() }),
+    }
+}
+
+/// The settings of the context that was entered last, for a pipeline that runs in it.
+#[derive(Default)]
+pub(crate) struct Around {
+    pub level: Option<u8>,
+    pub required: Vec<String>,
+    pub disabled: Vec<String>,
+    pub config: Vec<(String, Value)>,
+    pub instruments: Vec<Arc<dyn Instrument>>,
+}
+
+/// The settings of the context that was entered last on this thread, unless a run has entered one of its own.
+pub(crate) fn around() -> Around {
+    let current = PassContext::current();
+    let level = ENTERED.with_borrow(|entered| {
+        let top = entered.last()?.context.get();
+        Arc::ptr_eq(&top.context, &current).then_some(top.level)
+    });
+    let Some(level) = level else { return Around::default() };
+    let settings = current.settings();
+    Around {
+        level,
+        required: settings.required.iter().cloned().collect(),
+        disabled: settings.disabled.iter().cloned().collect(),
+        config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        instruments: current.instruments().into_iter().map(instrument::entered).collect(),
+    }
+}
+
+fn known() -> MutexGuard<'static, Vec<Py<PyPassContext>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl PyPassContext {
-    fn leave(&self, py: Python<'_>) -> PyResult<bool> {
+    fn given(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves it, if it is the innermost of this thread.
+    fn leave(&self, py: Python<'_>) -> PyResult<()> {
         let is_top = ENTERED
             .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
         match is_top {
@@ -88,30 +140,7 @@ impl PyPassContext {
             }
         });
         left?;
-        if is_out_of_order { Err(out_of_order(py)) } else { Ok(false) }
-    }
-}
-
-/// The current context: the object that was entered, if one was.
-pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
-    let context = PassContext::current();
-    let known = {
-        let known = known();
-        known.iter().rev().find(|it| Arc::ptr_eq(&it.get().context, &context)).map(|it| it.clone_ref(py))
-    };
-    match known {
-        Some(known) => Ok(known),
-        None => Py::new(py, PyPassContext { context, given: Mutex::default() }),
-    }
-}
-
-fn known() -> MutexGuard<'static, Vec<Py<PyPassContext>>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl PyPassContext {
-    fn given(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+        if is_out_of_order { Err(out_of_order(py)) } else { Ok(()) }
     }
 }
 
@@ -119,7 +148,9 @@ impl PyPassContext {
 fn hooks<T: Send>(py: Python<'_>, run: impl FnOnce() -> Result<T, HookFault> + Send) -> PyResult<T> {
     let state = Arc::new(RunState::default());
     let result = py.detach(|| within(&state, run));
-    log::hand_over(py);
+    if let Some(error) = state.ended() {
+        return Err(error);
+    }
     result.map_err(|fault| errors::of_hook(py, &fault, &state))
 }
 
@@ -164,7 +195,9 @@ impl PyPassContext {
         build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
         let context = Arc::new(context.with_instruments(instruments));
-        Ok(Self { context, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
+        let inherited = if inherit { around().level } else { None };
+        let level = opt_level.or(inherited);
+        Ok(Self { context, level, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
     }
 
     /// The innermost context of this thread; its default if none was entered.
@@ -227,7 +260,8 @@ impl PyPassContext {
         // Finalizers may ask this context for its instruments.
         let old = std::mem::replace(&mut *self.given(), given);
         drop(old);
-        hooks(py, || self.context.override_instruments(new))
+        hooks(py, || self.context.override_instruments(new))?;
+        log::hand_over(py)
     }
 
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
@@ -240,12 +274,19 @@ impl PyPassContext {
             Ok(())
         })?;
         known().push(slf.clone().unbind());
+        if let Err(error) = log::hand_over(py) {
+            // Nothing else leaves it: the block of the `with` is not run.
+            slf.get().leave(py)?;
+            return Err(error);
+        }
         Ok(slf.clone())
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.leave(py)
+        self.leave(py)?;
+        log::hand_over(py)?;
+        Ok(false)
     }
 
     /// Whether both are one context.

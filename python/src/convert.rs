@@ -2,27 +2,19 @@
 
 use crate::{
     errors,
-    tensor::{PyTensor, of_type_string},
-    value::wrong,
+    tensor::{PyTensor, of_extra_type, of_type_string},
+    value::{plain, wrong},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
     types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple},
 };
-use relais::ir::{Attr, AttrData, Dim, ElemType, Function, Tensor, TypeId, attr_kind};
+use relais::ir::{Attr, AttrData, Dim, ElemType, Function, Tensor, TypeId, attr_kind, packed};
 
 /// The element type of a name: NumPy's, or ours.
 pub(crate) fn elem_type(name: &str) -> PyResult<ElemType> {
-    let ours = match name {
-        "float8_e4m3fn" => "float8e4m3fn",
-        "float8_e4m3fnuz" => "float8e4m3fnuz",
-        "float8_e5m2" => "float8e5m2",
-        "float8_e5m2fnuz" => "float8e5m2fnuz",
-        "float8_e8m0fnu" => "float8e8m0",
-        name => name,
-    };
-    ElemType::from_name(ours).ok_or_else(|| {
+    ElemType::from_name(name).or_else(|| of_extra_type(name)).ok_or_else(|| {
         let names: Vec<&str> = ElemType::ALL.iter().filter_map(|elem| elem.name()).collect();
         PyValueError::new_err(format!("`{name}` is not an element type; these are: {}", names.join(", ")))
     })
@@ -106,7 +98,12 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult
     if let Some(wanted) = wanted.filter(|&wanted| wanted != elem) {
         return Err(other_type(elem, wanted));
     }
-    let bytes = bytes.cast::<PyBytes>()?.as_bytes().to_vec();
+    let bytes = bytes.cast::<PyBytes>()?.as_bytes();
+    let bytes = match elem.bits() {
+        // An array has a byte for each.
+        bits @ 1..8 => packed::pack(bytes, bits),
+        _ => bytes.to_vec(),
+    };
     Tensor::dense(elem, &dims, bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
@@ -213,6 +210,7 @@ fn flatten(object: &Bound<'_, PyAny>, depth: usize, dims: &mut Vec<u64>, numbers
 /// An attribute, of the kind that the operator expects if it is known.
 pub(crate) fn attr(name: &str, object: &Bound<'_, PyAny>, expected: Option<u8>) -> PyResult<Attr> {
     let what = format!("attribute `{name}`");
+    let object = &plain(object, expected.is_some_and(|kind| kind != attr_kind::TENSOR))?;
     let mismatch = |kind: u8| wrong(object, &what, &format!("of the kind `{}`", attr_kind::name(kind)));
     let text = |object: &Bound<'_, PyAny>| -> PyResult<Vec<u8>> {
         match object.cast::<PyBytes>() {
@@ -233,7 +231,7 @@ pub(crate) fn attr(name: &str, object: &Bound<'_, PyAny>, expected: Option<u8>) 
     } else if is_text(object) {
         AttrData::String(text(object)?)
     } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        let items = object.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let items = object.try_iter()?.map(|item| plain(&item?, false)).collect::<PyResult<Vec<_>>>()?;
         if items.is_empty() {
             match expected {
                 Some(attr_kind::FLOATS) => AttrData::Floats(Vec::new()),
@@ -303,6 +301,7 @@ pub(crate) fn tensor_type(
         Some(shape) => {
             let items = crate::value::items(Some(shape), "`shape`", "sizes")?;
             let size = |item: &Bound<'_, PyAny>| -> PyResult<Size> {
+                let item = &plain(item, false)?;
                 if item.is_none() {
                     Ok(Size::Open)
                 } else if item.is_instance_of::<PyString>() {

@@ -207,8 +207,14 @@ impl PyEditor {
     /// Builds a function: with a version of ONNX's operators, and versions of other domains.
     #[new]
     #[pyo3(signature = (opset, imports = None, *, name = "main"))]
-    fn build(py: Python<'_>, opset: i64, imports: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Self> {
+    fn build(
+        py: Python<'_>,
+        opset: &Bound<'_, PyAny>,
+        imports: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
         let mut f = Function::new();
+        let opset: i64 = value::whole(opset, "`opset`", i64::MAX)?;
         let mut all = vec![(String::new(), opset)];
         for (domain, version) in value::entries(imports, "`imports`")? {
             match version {

@@ -25,7 +25,7 @@ pub(crate) fn exception(
 ) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let class = py.import("relais_onnx.errors")?.getattr(class)?;
-        let error = class.call1((message.to_string(),))?;
+        let error = class.call1((in_python(&message.to_string()),))?;
         attributes(&error)?;
         Ok(PyErr::from_value(error))
     };
@@ -37,16 +37,47 @@ pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
     if help.is_empty() { message.to_string() } else { format!("{message}\n  help: {help}") }
 }
 
+/// Words of suggestions for those who use the command line or write in Rust, each with the ones that are meant here.
+const IN_PYTHON: [(&str, &str); 10] = [
+    (
+        "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
+        "make a pass that may do so with `changes_interface=True`",
+    ),
+    ("`--disable` runs the pipeline without it", "`disable=` runs the pipeline without it"),
+    ("`relais list plugins` shows", "`list_plugins()` shows"),
+    ("`relais list passes` shows", "`list_passes()` shows"),
+    ("`--plugin-dir` takes a folder", "`plugin_dirs=` takes folders"),
+    ("without `--keep`", "without `keep=`"),
+    ("`--plugin FILE`", "`add_plugins([file])`"),
+    ("`--allow-writable-plugins`", "`add_plugins(…, allow_writable=True)`"),
+    (
+        "a rule has others in Rust only, beside it in its plugin",
+        "`relais.rule(text, conditions={…})` makes a pass of a rule with others",
+    ),
+    ("name the data folder", "name the folder in `base_dir=`"),
+];
+
+/// A suggestion in the terms of this package.
+pub(crate) fn in_python(help: &str) -> String {
+    IN_PYTHON.iter().fold(help.to_owned(), |help, (there, here)| help.replace(there, here))
+}
+
 /// The exception of an error with a suggestion.
 pub(crate) fn helped(py: Python<'_>, class: &str, message: impl fmt::Display, help: &str) -> PyErr {
-    exception(py, class, with_help(message, help), |error| {
-        error.setattr("help", if help.is_empty() { None } else { Some(help) })
+    let help = in_python(help);
+    exception(py, class, with_help(message, &help), |error| {
+        error.setattr("help", if help.is_empty() { None } else { Some(&help) })
     })
 }
 
 /// The exception of a model that cannot be used, or of something that a user asked for.
 pub(crate) fn of_model(py: Python<'_>, error: &frontend::Error) -> PyErr {
     helped(py, "ModelError", error, error.help().unwrap_or_default())
+}
+
+/// The exception of plugins that cannot be used.
+pub(crate) fn of_plugins(py: Python<'_>, error: &frontend::Error) -> PyErr {
+    helped(py, "PluginError", error, error.help().unwrap_or_default())
 }
 
 /// The exception of names, options and pipelines that cannot be resolved.
@@ -59,8 +90,8 @@ pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
             kwargs.set_item("code", code.as_str())?;
             kwargs.set_item("message", message)?;
             kwargs.set_item("place", place.map(|place| faults.sources.locate(place)))?;
-            kwargs.set_item("notes", notes)?;
-            kwargs.set_item("help", help.as_deref())?;
+            kwargs.set_item("notes", notes.iter().map(|note| in_python(note)).collect::<Vec<_>>())?;
+            kwargs.set_item("help", help.as_deref().map(in_python))?;
             list.append(make.call((), Some(&kwargs))?)?;
         }
         error.setattr("faults", list)
@@ -147,7 +178,7 @@ fn describe(exception: &Bound<'_, PyAny>, error: &PassError) -> PyResult<()> {
     exception.setattr("code", text(&rec.code))?;
     exception.setattr("function", text(&rec.function))?;
     exception.setattr("node", (!rec.node.is_absent()).then(|| rec.node.index()))?;
-    exception.setattr("help", text(&rec.help))?;
+    exception.setattr("help", text(&in_python(&rec.help)))?;
     exception.setattr("notes", rec.notes.iter().map(|note| note.to_string()).collect::<Vec<_>>())?;
     exception.setattr("backtrace", text(&rec.backtrace))
 }

@@ -4,26 +4,38 @@ use crate::{
     errors, library,
     module::{Origin, PyIrModule},
     pass::{PyPassInfo, write},
-    run::keep,
+    run::{end, keep},
     value,
 };
+use anstream::adapter::strip_str;
 use pyo3::{
-    exceptions::PyTypeError,
+    exceptions::{PyException, PyTypeError},
     prelude::*,
     types::{PyBool, PyType},
 };
 use relais::{
     instruments::Output,
     ir::IRModule,
-    pass::{Findings, Instrument, PassInfo, Said, SkipReason},
+    pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::{panic::resume_unwind, sync::Arc};
+use std::{borrow::Cow, panic::resume_unwind, sync::Arc, time::Duration};
 
 /// An instrument of the host or of a plugin.
 #[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
 pub(crate) struct NamedInstrument {
     instrument: Arc<dyn Instrument>,
+}
+
+/// Whether `sys.stderr` shows colours, as it is now.
+fn is_terminal(py: Python<'_>) -> bool {
+    let answer = py.import("sys").and_then(|sys| sys.getattr("stderr")?.call_method0("isatty")?.extract());
+    answer.unwrap_or_else(|error| {
+        if !error.is_instance_of::<PyException>(py) {
+            end(py, error);
+        }
+        false
+    })
 }
 
 /// Prints where Python's standard error is.
@@ -32,8 +44,10 @@ struct Stderr;
 impl Output for Stderr {
     fn print(&self, text: &str) {
         Python::attach(|py| {
-            if let Err(error) = write(py, text) {
-                error.write_unraisable(py, None);
+            let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !is_terminal(py);
+            let text = if is_plain { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
+            if let Err(error) = write(py, &text) {
+                end(py, error);
             }
         });
     }
@@ -161,6 +175,67 @@ impl Own {
         if let Err(error) = self.call(hook, args) {
             resume_unwind(Box::new(error.rec().message.to_string()));
         }
+    }
+}
+
+/// An instrument of a context that was entered, for runs within it: it is not entered again.
+pub(crate) fn entered(instrument: Arc<dyn Instrument>) -> Arc<dyn Instrument> {
+    Arc::new(Entered(instrument))
+}
+
+struct Entered(Arc<dyn Instrument>);
+
+impl Instrument for Entered {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, PassError> {
+        self.0.should_run(module, pass)
+    }
+
+    fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.before(module, pass)
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.after(module, pass)
+    }
+
+    fn skipped(&self, module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        self.0.skipped(module, pass, reason);
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
+        self.0.failed(pass, error);
+    }
+
+    fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        self.0.took(pass, duration);
+    }
+
+    fn types_took(&self, duration: Duration) {
+        self.0.types_took(duration);
+    }
+
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        self.0.counted(pass, statistic, n);
+    }
+
+    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+        self.0.said(pass, said);
+    }
+
+    fn wants_remarks(&self) -> bool {
+        self.0.wants_remarks()
+    }
+
+    fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
+        self.0.deadline(pass)
+    }
+
+    fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.0.accept(module, pass)
     }
 }
 

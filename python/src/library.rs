@@ -1,7 +1,10 @@
 //! The plugins and passes of this process.
 
 use crate::{errors, pass::PyPass, rules::Judged, run::detached};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::{
+    exceptions::{PyKeyError, PyValueError},
+    prelude::*,
+};
 use relais::{
     frontend::{self, Listed, Search, list_json, option_json},
     pass::{Catalogue, PassFacts},
@@ -33,8 +36,18 @@ impl Found {
 }
 
 static FOUND: Mutex<Found> = Mutex::new(Found { search: None, version: 0, registry: None });
-/// The passes of the program, each with the rules that are judged before its first use.
-static OWN: Mutex<Vec<(Pass, Vec<Arc<Judged>>)>> = Mutex::new(Vec::new());
+/// The passes of the program.
+static OWN: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+
+/// A pass of the program that is known by its name.
+#[derive(Clone)]
+struct Registered {
+    pass: Pass,
+    /// The rules that are judged before its first use.
+    rules: Vec<Arc<Judged>>,
+    /// The module of Python that registered it.
+    module: String,
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,7 +85,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
             return Ok(new);
         }
     })?;
-    found.map_err(|error| errors::of_model(py, &error))
+    found.map_err(|error| errors::of_plugins(py, &error))
 }
 
 /// The same, with the passes of the program.
@@ -89,18 +102,18 @@ pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
 pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
     let own = OwnPasses(lock(&OWN).clone());
-    own.0.iter().for_each(|(pass, _)| library.register(pass));
+    own.0.iter().for_each(|own| library.register(&own.pass));
     (library, own)
 }
 
 /// The passes of the program at one time: another thread may replace one before its rules are judged.
-pub(crate) struct OwnPasses(Vec<(Pass, Vec<Arc<Judged>>)>);
+pub(crate) struct OwnPasses(Vec<Registered>);
 
 impl OwnPasses {
     /// The rules of a pass.
     pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
-        let found = self.0.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
-        found.map(|(_, rules)| rules.clone()).unwrap_or_default()
+        let found = self.0.iter().find(|own| std::ptr::eq(own.pass.info(), facts));
+        found.map(|own| own.rules.clone()).unwrap_or_default()
     }
 
     /// The rules of the passes that others require, by the names that these state.
@@ -139,23 +152,54 @@ pub(crate) fn configure(
     }
 }
 
-/// Makes a pass known by its name; one of the program with the same name is replaced.
+/// Makes a pass known by its name; one that the same module registered is replaced.
 #[pyfunction]
-pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
+pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_override: bool) -> PyResult<()> {
     let name = pass_.pass.info().name.clone();
     if !name.contains('.') {
         let message = format!("the name of a registered pass has a prefix and a dot, as in `acme.{name}`");
         return Err(PyValueError::new_err(message));
     }
-    let replaced: Vec<_> = {
-        let mut own = lock(&OWN);
-        let replaced = own.extract_if(.., |(pass, _)| pass.info().name == name).collect();
-        own.push((pass_.pass.clone(), pass_.rules.clone()));
-        replaced
+    let conflict = |other: &str, help: &str| {
+        let message = format!("`{module}` registers a pass `{name}`, and {other} has one of this name");
+        Err(errors::helped(py, "RegistrationError", message, help))
     };
-    // A pass may hold objects of Python, whose finalizers run here.
-    drop(replaced);
-    Ok(())
+    if let Ok(facts) = Catalogue::pass(registry(py)?, &name)
+        && (facts.name == name || facts.aliases.contains(&name))
+    {
+        return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
+    }
+    let new = Registered { pass: pass_.pass.clone(), rules: pass_.rules.clone(), module: module.clone() };
+    let is_same = |own: &Registered| own.pass.info().name == name;
+    let replaced: Result<Vec<_>, String> = {
+        let mut own = lock(&OWN);
+        match own.iter().find(|own| is_same(own) && own.module != module && !is_override) {
+            Some(other) => Err(other.module.clone()),
+            None => {
+                let replaced = own.extract_if(.., |own| is_same(own)).collect();
+                own.push(new);
+                Ok(replaced)
+            }
+        }
+    };
+    match replaced {
+        Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
+        // A pass may hold objects of Python, whose finalizers run here.
+        Ok(replaced) => {
+            drop(replaced);
+            Ok(())
+        }
+    }
+}
+
+/// Forgets a pass of the program.
+#[pyfunction]
+pub(crate) fn unregister_pass(name: &str) -> PyResult<()> {
+    let removed: Vec<_> = lock(&OWN).extract_if(.., |own| own.pass.info().name == name).collect();
+    match removed.is_empty() {
+        true => Err(PyKeyError::new_err(name.to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// The full name of a pass.

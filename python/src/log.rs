@@ -65,9 +65,12 @@ fn number(level: Level) -> u8 {
 }
 
 /// Keeps what Python's logger wants.
-pub(crate) fn refresh(py: Python<'_>) {
-    let wanted = logger(py).and_then(|logger| logger.call_method0("getEffectiveLevel")?.extract::<i64>());
-    let filter = match wanted.unwrap_or(30) {
+///
+/// # Errors
+/// Returns an error if Python code raises one: also a handler of a signal, which may run in any.
+pub(crate) fn refresh(py: Python<'_>) -> PyResult<()> {
+    let wanted = logger(py)?.call_method0("getEffectiveLevel")?;
+    let filter = match wanted.extract::<i64>().unwrap_or(30) {
         ..=5 => LevelFilter::Trace,
         6..=10 => LevelFilter::Debug,
         11..=20 => LevelFilter::Info,
@@ -75,24 +78,32 @@ pub(crate) fn refresh(py: Python<'_>) {
         _ => LevelFilter::Error,
     };
     ::log::set_max_level(filter);
+    Ok(())
 }
 
 fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     py.import("logging")?.call_method1("getLogger", ("relais",))
 }
 
-/// Hands the lines over to Python's logger. An error of one of its handlers is its own.
-pub(crate) fn hand_over(py: Python<'_>) {
-    let lines = std::mem::take(&mut *LINES.lock().unwrap_or_else(PoisonError::into_inner));
-    if lines.is_empty() {
-        return;
+/// Hands the lines over to Python's logger.
+///
+/// # Errors
+/// Returns an error if Python code raises one: as when a program of Python logs, and a handler of a signal may run in it.
+/// The lines that are left are handed over the next time.
+pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
+    let lines = || LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let n_lines = lines().len();
+    if n_lines == 0 {
+        return Ok(());
     }
-    let Ok(logger) = logger(py) else { return };
-    for (level, line) in lines {
-        if let Err(error) = logger.call_method1("log", (number(level), "%s", line)) {
-            error.write_unraisable(py, None);
-        }
+    let logger = logger(py)?;
+    // A handler may cause more lines.
+    for _ in 0..n_lines {
+        let next = lines().pop_front();
+        let Some((level, line)) = next else { break };
+        logger.call_method1("log", (number(level), "%s", line))?;
     }
+    Ok(())
 }
 
 /// Adds a note.

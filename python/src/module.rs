@@ -5,12 +5,12 @@ use crate::{
 };
 use abi_stable::std_types::RArc;
 use pyo3::{
-    exceptions::{PyKeyError, PyValueError},
+    exceptions::{PyKeyError, PyModuleNotFoundError, PyValueError},
     prelude::*,
     types::{PyBytes, PyList, PyMapping, PyString, PyTuple},
 };
 use relais::{
-    files::{Destination, Existing, write_text_form},
+    files::{Destination, Existing, FileError, Why, write_text_form},
     frontend::{Format, Model, OperatorNames, operators_of, with_bodies},
     ir::{
         Blob, CallView, ConstId, Function, Global, IRModule, NodeId, OpRec, equal, equal_functions, global_kind,
@@ -19,14 +19,73 @@ use relais::{
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
-use relais_plugin_api::text::{self, PrintOptions};
+use relais_plugin_api::text::{self, Large, PrintOptions};
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
+    error::Error,
     hash::{DefaultHasher, Hash, Hasher},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
+
+/// Why a model is not written.
+struct NotWritten {
+    message: String,
+    help: String,
+    code: Option<Code>,
+}
+
+/// The `errno` of an error.
+enum Code {
+    /// By its name in Python, for what was noticed before the system said it.
+    Named(&'static str),
+    Of(i32),
+}
+
+fn code_of_file(error: &FileError) -> Option<Code> {
+    match &error.why {
+        Why::Folder => Some(Code::Named("EISDIR")),
+        Why::NoFolder(_) => Some(Code::Named("ENOENT")),
+        Why::Exists => Some(Code::Named("EEXIST")),
+        Why::ReadOnly => Some(Code::Named("EACCES")),
+        Why::Io(cause) => cause.raw_os_error().map(Code::Of),
+        _ => None,
+    }
+}
+
+impl NotWritten {
+    fn of(error: relais::frontend::Error) -> Self {
+        Self { message: error.to_string(), help: error.help().unwrap_or_default().to_owned(), code: None }
+    }
+
+    fn of_onnx(error: onnx::OnnxError) -> Self {
+        let text = error.to_string();
+        let text = text.strip_prefix("file ").unwrap_or(&text);
+        let what = if text.starts_with('`') { "output" } else { "the model cannot be written:" };
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+        Self { message: format!("{what} {text}"), help: error.help().to_owned(), code: cause.map(Code::Of) }
+    }
+
+    fn exception(&self, py: Python<'_>, path: Option<&Path>) -> PyErr {
+        let error = errors::helped(py, "OutputError", &self.message, &self.help);
+        let described = || -> PyResult<()> {
+            let value = error.value(py);
+            value.setattr("filename", path)?;
+            if let Some(code) = &self.code {
+                let code = match code {
+                    Code::Named(name) => py.import("errno")?.getattr(*name)?,
+                    Code::Of(code) => code.into_pyobject(py)?.into_any(),
+                };
+                value.setattr("errno", &code)?;
+                value.setattr("strerror", py.import("os")?.call_method1("strerror", (code,))?)?;
+            }
+            Ok(())
+        };
+        described().err().unwrap_or(error)
+    }
+}
 
 /// A module: functions by name. Nothing changes it; passes return others.
 #[pyclass(frozen, name = "IRModule", module = "relais_onnx", mapping)]
@@ -71,7 +130,7 @@ fn read_model(
 ) -> PyResult<PyIrModule> {
     let model = detached(py, read)?.map_err(|error| errors::of_model(py, &error))?;
     model.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py);
+    crate::log::hand_over(py)?;
     Ok(PyIrModule { origin: Origin::of(&model), module: model.module })
 }
 
@@ -139,7 +198,15 @@ impl PyIrModule {
 
     /// Writes it to a file: ONNX, or the text form if the name ends in `.relay`.
     #[pyo3(signature = (path, *, external_data = "auto", threshold = None))]
-    fn save(&self, py: Python<'_>, path: PathBuf, external_data: &str, threshold: Option<u64>) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        external_data: &str,
+        threshold: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let threshold: Option<u64> =
+            threshold.map(|threshold| value::whole(threshold, "`threshold`", i64::MAX)).transpose()?;
         let external_data = match (external_data, threshold) {
             ("auto", None) => ExternalData::default(),
             ("auto", Some(threshold)) => ExternalData::Auto { threshold },
@@ -148,38 +215,46 @@ impl PyIrModule {
             _ => return Err(PyValueError::new_err("`external_data` must be \"auto\", \"always\" or \"never\"")),
         };
         let registry = library::registry(py)?;
-        let written = detached(py, || -> Result<(), (String, String)> {
-            let failed = |error: relais::files::FileError| (error.of("output"), error.help().to_string());
+        let written = detached(py, || -> Result<(), NotWritten> {
+            let failed = |error: FileError| NotWritten {
+                message: error.of("output"),
+                help: error.help().to_string(),
+                code: code_of_file(&error),
+            };
             let destination = Destination::new(&path, Existing::Replace).map_err(failed)?;
             if Format::of_name(&path).unwrap_or(self.origin.format) == Format::Text {
                 return write_text_form(&self.module, &destination, &PrintOptions::default()).map(drop).map_err(failed);
             }
-            let whole = with_bodies(&self.module, &self.origin.operators, registry)
-                .map_err(|error| (error.to_string(), error.help().unwrap_or_default().to_owned()))?;
+            let whole = with_bodies(&self.module, &self.origin.operators, registry).map_err(NotWritten::of)?;
             let options = WriteOptions::default().with_external_data(external_data);
             let written = onnx::write_destination(&whole, &destination, &options);
-            written.map(drop).map_err(|error| (format!("output {error}"), error.help().to_owned()))
+            written.map(drop).map_err(NotWritten::of_onnx)
         })?;
-        written.map_err(|(message, help)| errors::helped(py, "OutputError", message, &help))
+        written.map_err(|error| error.exception(py, Some(&path)))
     }
 
     /// The model as ONNX, with all weights in it.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let registry = library::registry(py)?;
-        let written = detached(py, || -> Result<Vec<u8>, (String, String)> {
-            let whole = with_bodies(&self.module, &self.origin.operators, registry)
-                .map_err(|error| (error.to_string(), error.help().unwrap_or_default().to_owned()))?;
+        let written = detached(py, || -> Result<Vec<u8>, NotWritten> {
+            let whole = with_bodies(&self.module, &self.origin.operators, registry).map_err(NotWritten::of)?;
             let mut bytes = Vec::new();
             let written = onnx::write_to(&whole, &mut bytes);
-            written.map(|_| bytes).map_err(|error| (format!("output {error}"), error.help().to_owned()))
+            written.map(|_| bytes).map_err(NotWritten::of_onnx)
         })?;
-        let bytes = written.map_err(|(message, help)| errors::helped(py, "OutputError", message, &help))?;
+        let bytes = written.map_err(|error| error.exception(py, None))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// The model as an `onnx.ModelProto`.
     fn to_proto<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let proto = py.import("onnx")?.getattr("ModelProto")?.call0()?;
+        let onnx = py.import("onnx").map_err(|error| match error.is_instance_of::<PyModuleNotFoundError>(py) {
+            true => PyModuleNotFoundError::new_err(
+                "`to_proto` needs the package `onnx`\n  help: pip install 'relais-onnx[onnx]'",
+            ),
+            false => error,
+        })?;
+        let proto = onnx.getattr("ModelProto")?.call0()?;
         proto.call_method1("ParseFromString", (self.to_bytes(py)?,))?;
         Ok(proto)
     }
@@ -190,11 +265,21 @@ impl PyIrModule {
         self.module.sources.iter().map(|source| source.name.to_string()).collect()
     }
 
-    /// A hash of the files that it was read from, and of the weights that it has in others.
+    /// A hash of the files that it was read from, and of the weights that it has in others; of its text, if it was not
+    /// read from ONNX.
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
             let sources = &self.module.sources;
             let mut hasher = Sha256::new();
+            if sources.is_empty() {
+                let options = PrintOptions { large: Large::SideFile, ..PrintOptions::default() };
+                // A hasher takes everything.
+                let rest = text::print_io(&self.module, &options, &mut hasher).unwrap_or_default();
+                for (_, tensor) in rest {
+                    hasher.update(&*tensor.to_bytes());
+                }
+                return hex(&hasher.finalize());
+            }
             for source in sources {
                 hasher.update(source.bytes.len().to_le_bytes());
                 hasher.update(&*source.bytes);
@@ -216,7 +301,7 @@ impl PyIrModule {
                     hasher.update(&*bytes);
                 }
             }
-            hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+            hex(&hasher.finalize())
         })
     }
 
@@ -328,6 +413,10 @@ impl PyIrModule {
     fn __repr__(&self) -> String {
         format!("<IRModule of {}>", self.keys().iter().map(|name| format!("@{name}")).collect::<Vec<_>>().join(", "))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A function with its name in a module.

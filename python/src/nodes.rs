@@ -6,7 +6,7 @@ use crate::{
     tensor::PyTensor,
 };
 use pyo3::{
-    exceptions::{PyIndexError, PyValueError},
+    exceptions::{PyIndexError, PyOverflowError, PyValueError},
     prelude::*,
     types::{PyList, PySlice, slice::PySliceIndices},
 };
@@ -74,10 +74,14 @@ impl PyNodes {
             let ids: Vec<NodeId> = (0..slicelength as isize).map(|at| self.ids[(start + at * step) as usize]).collect();
             return Ok(handles(function, &ids)?.into_any());
         }
-        let at: isize = at.extract()?;
+        let outside = || PyIndexError::new_err(format!("there are {} nodes", self.ids.len()));
+        let at: isize = match at.extract::<isize>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Err(outside()),
+            at => at?,
+        };
         let index = if at < 0 { at + self.ids.len() as isize } else { at };
         let id = usize::try_from(index).ok().and_then(|index| self.ids.get(index));
-        let &id = id.ok_or_else(|| PyIndexError::new_err(format!("there are {} nodes", self.ids.len())))?;
+        let &id = id.ok_or_else(outside)?;
         Ok(handle(function, id).into_pyobject(py)?.into_any())
     }
 

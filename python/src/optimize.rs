@@ -2,15 +2,20 @@
 
 use crate::{
     check::{self, Failed},
+    context::{self, Around},
     errors,
     library::{known_of, library_of, registry},
     module::PyIrModule,
     pass::{PyPass, say},
+    rewrite::of_rules,
     rules,
     run::{RunState, detached, run},
     value,
 };
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyString},
+};
 use relais::{
     frontend::{
         self, StatedRules, convert_dtype_last, convert_opset_first, extract, forget_outdated_sizes, keep, names_input,
@@ -27,7 +32,10 @@ use relais::{
     transform::Pass,
 };
 use relais_conformance::numbers::Tolerance;
-use relais_plugin_api::pattern;
+use relais_plugin_api::{
+    diagnostics::PassError,
+    pattern::{self, Rules},
+};
 use std::{
     num::NonZero,
     path::{Path, PathBuf},
@@ -64,6 +72,21 @@ enum Asked {
     Pass(Py<PyPass>),
 }
 
+/// The arguments of a call, which were checked except for what only native code can tell.
+fn wanted(dict: &Bound<'_, PyDict>) -> PyResult<Wanted> {
+    dict.extract().map_err(|error| {
+        let is_wrong = |object: &Bound<'_, PyAny>| {
+            object.is_instance_of::<PyBytes>() || object.cast::<PyString>().is_ok_and(|text| text.to_cow().is_err())
+        };
+        let wrong_in = |(key, given): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let items = given.cast::<PyList>().map_or_else(|_| vec![given.clone()], |list| list.iter().collect());
+            let wrong = items.into_iter().find(is_wrong)?;
+            Some(value::wrong(&wrong, &format!("`{key}`"), "a str or a path"))
+        };
+        dict.iter().find_map(wrong_in).unwrap_or(error)
+    })
+}
+
 impl Asked {
     /// The name of the step that runs it. That of an object is none that a pass can have: two objects may have the same.
     fn step(&self, at: usize) -> String {
@@ -79,6 +102,8 @@ enum Stopped {
     Faults(Faults),
     Model(frontend::Error),
     Rule(String),
+    /// Rules that cannot be parsed.
+    Malformed(PassError),
     NotLocked(String),
     /// A pass of the program, where the plugins decide about the result.
     Own(String),
@@ -98,21 +123,30 @@ impl From<frontend::Error> for Stopped {
     }
 }
 
-/// Runs a pipeline over a model.
+/// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
+fn settings(config: Option<&Bound<'_, PyAny>>, around: &Around) -> PyResult<Vec<String>> {
+    let given = value::entries(config, "`config`")?;
+    let others = around.config.iter().filter(|(key, _)| !given.iter().any(|(known, _)| known == key));
+    Ok(given.iter().chain(others).map(|(key, value)| format!("{key}={}", toml(value))).collect())
+}
+
+/// Runs a pipeline over a model, also by the settings of the context that was entered around the call if `in_context` says
+/// so.
 #[pyfunction]
-#[pyo3(signature = (module, wanted, config))]
+#[pyo3(signature = (module, wanted, config, in_context = false))]
 pub(crate) fn optimize(
     py: Python<'_>,
     module: &PyIrModule,
     wanted: &Bound<'_, PyDict>,
     config: Option<&Bound<'_, PyAny>>,
+    in_context: bool,
 ) -> PyResult<PyIrModule> {
-    let wanted: Wanted = wanted.extract()?;
-    let settings = value::entries(config, "`config`")?;
-    let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
+    let wanted = self::wanted(wanted)?;
+    let around = if in_context { context::around() } else { Around::default() };
+    let settings = settings(config, &around)?;
     let registry = registry(py)?;
     let threads = wanted.threads.map(|n| usize::from(n.get()));
-    let (outcome, state) = run(py, threads, |options| work(module, &wanted, &settings, registry, options))?;
+    let (outcome, state) = run(py, threads, |options| work(module, &wanted, (&around, &settings), registry, options))?;
     match outcome {
         Ok((new, report)) => {
             say(py, &report)?;
@@ -126,9 +160,8 @@ pub(crate) fn optimize(
 /// passes, by their contents.
 #[pyfunction]
 pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-    let wanted: Wanted = wanted.extract()?;
-    let settings = value::entries(config, "`config`")?;
-    let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
+    let wanted = self::wanted(wanted)?;
+    let settings = settings(config, &Around::default())?;
     let registry = registry(py)?;
     let locked = detached(py, || -> Result<Lock, Stopped> {
         for asked in wanted.passes.iter().flatten() {
@@ -136,7 +169,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
                 return Err(Stopped::Own(object.get().pass.info().name.clone()));
             }
         }
-        let mut spec = spec(&wanted, registry)?;
+        let mut spec = spec(&wanted, &Around::default(), registry)?;
         set_options(&mut spec, "config", &settings)?;
         let registry = &spec.choose(registry);
         let pipeline = spec.resolve(&library_of(registry))?;
@@ -151,14 +184,29 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
     locked.map(|lock| lock.to_toml()).map_err(|stopped| stopped.exception(py, &Arc::default()))
 }
 
+/// Whether a pipeline can be resolved.
+#[pyfunction]
+pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let wanted = self::wanted(wanted)?;
+    let settings = settings(config, &Around::default())?;
+    let registry = registry(py)?;
+    let resolved = detached(py, || -> Result<(), Stopped> {
+        let mut spec = spec(&wanted, &Around::default(), registry)?;
+        set_options(&mut spec, "config", &settings)?;
+        let registry = &spec.choose(registry);
+        Ok(spec.resolve(&library_of(registry)).map(drop)?)
+    })?;
+    resolved.map_err(|stopped| stopped.exception(py, &Arc::default()))
+}
+
 fn work(
     given: &PyIrModule,
     wanted: &Wanted,
-    settings: &[String],
+    (around, settings): (&Around, &[String]),
     registry: &Registry,
     options: &manager::RunOptions<'_>,
 ) -> Result<(relais::ir::IRModule, Report), Stopped> {
-    let mut spec = spec(wanted, registry)?;
+    let mut spec = spec(wanted, around, registry)?;
     set_options(&mut spec, "config", settings)?;
     let registry = &spec.choose(registry);
     let (mut library, own) = known_of(registry);
@@ -193,7 +241,8 @@ fn work(
     }
     let before = module.clone();
     let n_kept = keep(&mut module, &wanted.keep, registry)?;
-    let (mut new, report) = manager::run(&pipeline, &module, &library, options).map_err(Stopped::Failed)?;
+    let options = manager::RunOptions { instruments: around.instruments.clone(), ..options.clone() };
+    let (mut new, report) = manager::run(&pipeline, &module, &library, &options).map_err(Stopped::Failed)?;
     release(&mut new, n_kept)?.into_iter().for_each(crate::log::warn);
     if wanted.check > 0 {
         let tolerance = Tolerance { relative: wanted.check_rtol, absolute: wanted.check_atol };
@@ -204,18 +253,19 @@ fn work(
 }
 
 /// The pipeline that is asked for.
-fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
+fn spec(wanted: &Wanted, around: &Around, registry: &Registry) -> Result<PipelineSpec, Stopped> {
     let rules = wanted.rules.iter().enumerate();
     let mut rules: Vec<_> = rules.map(|(at, rule)| (format!("rules[{at}]"), rule.clone())).collect();
     for path in &wanted.rule_files {
         let text = pattern::read_file(path).map_err(|error| Stopped::Model(error.into()))?;
         rules.push((path.display().to_string(), text));
     }
+    Rules::parse_all(rules.iter().cloned(), &[]).map_err(Stopped::Malformed)?;
     let built_in = |name: &str| PipelineSpec::read(Path::new(&format!("builtin:{name}")), &Disk);
     let chosen = match (&wanted.pipeline, wanted.level, &wanted.passes) {
         (Some(name), level, _) => {
             let mut spec = pipeline(name, registry)?;
-            spec.scope.opt_level = level.or(spec.scope.opt_level);
+            spec.scope.opt_level = level.or(around.level).or(spec.scope.opt_level);
             Some(spec)
         }
         (None, Some(level), _) => Some(built_in(&format!("O{level}"))?),
@@ -226,7 +276,11 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
     let mut spec = match (wanted.target_opset, rewritten) {
         (Some(target), spec) => convert_opset_first(spec, "target_opset", target)?,
         (None, Some(spec)) => spec,
-        (None, None) => built_in("default")?,
+        (None, None) => {
+            let mut spec = built_in("default")?;
+            spec.scope.opt_level = around.level.or(spec.scope.opt_level);
+            spec
+        }
     };
     if let Some(dtype) = &wanted.dtype {
         convert_dtype_last(&mut spec, "dtype", dtype)?;
@@ -235,6 +289,10 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
         names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
     };
     let (disabled, required) = (names("disable", &wanted.disable), names("require", &wanted.require));
+    let context = "the current context";
+    let (off, on) = (names(context, &around.disabled), names(context, &around.required));
+    spec.scope.disabled.extend(off);
+    spec.scope.required.extend(on);
     spec.scope.disabled.extend(disabled);
     spec.scope.required.extend(required);
     Ok(spec)
@@ -264,6 +322,7 @@ impl Stopped {
                 let message = format!("pass `{name}` is one of this program: nothing tells when it changes");
                 errors::helped(py, "PipelineError", message, "name passes of plugins, and give rules in `rules`")
             }
+            Self::Malformed(error) => of_rules(py, error),
             Self::Rule(message) => rules::unsound(py, message.clone()),
             Self::Failed(failure) => errors::of_failure(py, failure, state),
             Self::Check(failed) => failed.exception(py),

@@ -90,7 +90,7 @@ impl From<&PassInfo<'_>> for PyPassInfo {
 impl PyPass {
     /// A pass of a Python function: `kind` is "module", "function" or "prim-func". Or of a list of passes: "sequential".
     #[new]
-    #[pyo3(signature = (kind, run, name, opt_level, required, doc))]
+    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false))]
     fn make(
         kind: &str,
         run: Bound<'_, PyAny>,
@@ -98,6 +98,7 @@ impl PyPass {
         opt_level: u8,
         required: Vec<String>,
         doc: &str,
+        changes_interface: bool,
     ) -> PyResult<Self> {
         let required: Vec<&str> = required.iter().map(String::as_str).collect();
         if kind == "sequential" {
@@ -134,6 +135,7 @@ impl PyPass {
             }
             _ => return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass"))),
         };
+        let pass = if changes_interface { pass.changing_interface() } else { pass };
         Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new(), required: Vec::new() })
     }
 
@@ -198,8 +200,7 @@ pub(crate) fn say(py: Python<'_>, report: &Report) -> PyResult<()> {
         }
     }
     report.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py);
-    Ok(())
+    crate::log::hand_over(py)
 }
 
 /// Writes to `sys.stderr`, as it is now: notebooks and test programs replace it.

@@ -449,7 +449,7 @@ pub(crate) fn rule_variables(py: Python<'_>, text: &str) -> PyResult<Vec<Vec<Str
 }
 
 /// The exception of rules that cannot be parsed.
-fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
+pub(crate) fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
     let rec = error.rec();
     let code = if rec.code.is_empty() { String::new() } else { format!("error[{}]: ", rec.code) };
     let (place, message) = rec.message.split_once(": ").unwrap_or(("", &rec.message));
@@ -552,18 +552,22 @@ fn rewrite(
     Ok(editor.into_changed())
 }
 
+/// The most modules of one test.
+const MOST_MODULES: i64 = 1 << 32;
+
 /// Tests a pass on random modules, and its rules on instances of their left sides.
 #[pyfunction(name = "judge")]
 #[pyo3(signature = (pass_, modules, texts, seed, strict, allow_errors))]
 pub(crate) fn judge_pass(
     py: Python<'_>,
     pass_: &PyPass,
-    modules: usize,
+    modules: &Bound<'_, PyAny>,
     texts: Vec<String>,
     seed: u64,
     strict: bool,
     allow_errors: bool,
 ) -> PyResult<Told> {
+    let modules: usize = value::whole(modules, "`modules`", MOST_MODULES)?;
     let registry = library::registry(py)?;
     let (found, state) = run(py, None, |_| judge_own(pass_, modules, texts, seed, strict, registry))?;
     match state.first() {

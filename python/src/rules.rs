@@ -5,11 +5,12 @@ use crate::{
     library::{self, library_of},
     module::is_same,
     pass::PyPass,
-    run::run,
+    run::{RunState, current, run},
 };
 use pyo3::prelude::*;
 use relais::{
     frontend::StatedRules,
+    manager::RunOptions,
     pass::{PassContext, RunCx, Scope},
     registry::Registry,
     transform::{Pass, RunError},
@@ -29,46 +30,66 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The passes and operators of a registry.
-struct Registered<'a>(&'a Registry);
+/// The passes and operators of a registry, for the run under way.
+struct Registered<'a> {
+    registry: &'a Registry,
+    state: Arc<RunState>,
+}
+
+impl<'a> Registered<'a> {
+    fn new(registry: &'a Registry) -> Self {
+        Self { registry, state: current().unwrap_or_default() }
+    }
+}
 
 impl Compute for Registered<'_> {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        body(&mut OpFactsTable::new(self.0, function));
+        body(&mut OpFactsTable::new(self.registry, function));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.state.is_stopped()
     }
 }
 
 impl Passes for Registered<'_> {
     fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
-        let of = |name: &str| Some(self.0.pass(name).ok()?.required.clone());
-        let record = self.0.pass(pass).map_err(PassError::new)?;
+        let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
+        let record = self.registry.pass(pass).map_err(PassError::new)?;
         Ok(requirements(&record.name, of))
     }
 
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        self.0.create(pass, options).map(drop).map_err(PassError::new)
+        self.registry.create(pass, options).map(drop).map_err(PassError::new)
     }
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let pass = self.0.create(pass, options).map_err(PassError::new)?;
+        let pass = self.registry.create(pass, options).map_err(PassError::new)?;
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
-        let ran = context.scope(|_| pass.run(module, &RunCx::new(self.0))).map_err(PassError::new)?;
+        let ran = context
+            .scope(|_| pass.run(module, &RunCx::new(self.registry).with_cancel(self.state.cancel())))
+            .map_err(PassError::new)?;
         ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
     }
 }
+
+/// Why there is no verdict about a rule: the exception that stopped the run says more.
+const STOPPED: &str = "the rules were not judged to the end";
 
 /// Judges rules by small modules on which they apply; those that cannot be judged are warned of.
 ///
 /// # Errors
 /// Returns an error that names the first rule that changes what a module computes, with the module.
 pub(crate) fn judge(stated: &[StatedRules], registry: &Registry) -> Result<(), String> {
+    let bench = Registered::new(registry);
     let mut judged = BTreeSet::new();
     for StatedRules { pass, origin, text, .. } in stated {
         // A text that cannot be parsed is left to its pass, which refuses it before the first one runs.
         let Ok(rules) = Rules::parse_all([(origin.clone(), text.clone())], &[]) else { continue };
         for rule in rules.iter().filter(|rule| judged.insert((pass.clone(), rule.to_string()))) {
             let name = rule.name.as_ref().map_or_else(|| rule.to_string(), |name| name.text.clone());
-            match judge_rule(&Registered(registry), &Settings::default(), pass, &StatedRules::options_of(rule), rule) {
+            match judge_rule(&bench, &Settings::default(), pass, &StatedRules::options_of(rule), rule) {
+                _ if bench.is_stopped() => return Err(STOPPED.to_owned()),
                 Verdict::Sound(_) => {}
                 Verdict::NotJudged(why) => crate::log::warn(format!("rule `{name}` is not judged: {why}")),
                 Verdict::Unsound(finding) => {
@@ -143,7 +164,10 @@ impl Judged {
             What::Own { is_judged: false, .. } => Ok(()),
             What::Own { rules, pass, .. } => judge_rules(rules, pass, registry),
         };
-        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
+        // Of one that was stopped there is no verdict.
+        if current().is_none_or(|state| !state.is_stopped()) {
+            *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
+        }
         verdict
     }
 
@@ -159,10 +183,11 @@ pub(crate) fn unsound(py: Python<'_>, message: String) -> PyErr {
 
 /// Judges the rules of a pass of the program.
 fn judge_rules(rules: &Rules, pass: &Pass, registry: &Registry) -> Result<(), String> {
-    let bench = Own { registry: Registered(registry), pass, shape: None };
+    let bench = Own { registry: Registered::new(registry), pass, shape: None };
     for rule in rules.iter() {
         let name = rule.name.as_ref().map_or_else(|| pass.info().name.clone(), |name| name.text.clone());
         match judge_rule(&bench, &Settings::default(), &pass.info().name, &Value::Struct(Vec::new()), rule) {
+            _ if bench.is_stopped() => return Err(STOPPED.to_owned()),
             Verdict::Sound(_) => {}
             Verdict::NotJudged(why) => crate::log::warn(format!("rule `{name}` is not judged: {why}")),
             Verdict::Unsound(finding) => return Err(told(&name, &finding)),
@@ -193,6 +218,10 @@ impl Compute for Own<'_> {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
         self.registry.with_ops(function, body);
     }
+
+    fn is_stopped(&self) -> bool {
+        self.registry.is_stopped()
+    }
 }
 
 impl Passes for Own<'_> {
@@ -219,14 +248,21 @@ impl Passes for Own<'_> {
         if !self.is(pass) {
             return self.registry.run(pass, options, module);
         }
-        let library = library_of(self.registry.0);
+        let library = library_of(self.registry.registry);
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
-        let ran = context.scope(|_| self.pass.run(&library, module)).map_err(PassError::new)?;
-        match ran {
-            Ok(new) => Ok((!is_same(&new, module)).then_some(new)),
+        let ran = context.scope(|_| {
+            let options = RunOptions { cancel: Some(self.registry.state.cancel()), ..RunOptions::default() };
+            self.pass.run_with(&library, module, &options)
+        });
+        match ran.map_err(PassError::new)? {
+            Ok((new, _)) => Ok((!is_same(&new, module)).then_some(new)),
             Err(RunError::Failed(failure)) => Err(failure.kind.error().clone()),
             Err(error) => Err(PassError::new(error)),
         }
+    }
+
+    fn changes_interface(&self, pass: &str, _: &Value) -> bool {
+        self.is(pass) && self.pass.info().changes_interface.is_some()
     }
 }
 
@@ -284,7 +320,7 @@ pub(crate) fn judge_own(
 ) -> Told {
     let facts = pass.pass.info();
     let texts: Vec<String> = pass.rules.iter().filter_map(|rules| rules.text()).collect();
-    let mut bench = Own { registry: Registered(registry), pass: &pass.pass, shape: None };
+    let mut bench = Own { registry: Registered::new(registry), pass: &pass.pass, shape: None };
     bench.shape = Some(PassShape {
         name: facts.name.clone(),
         level: facts.level,

@@ -1,8 +1,8 @@
 //! Running native code: without the interpreter's lock, with a look at its signals, and on threads that are there.
 //!
-//! The manager runs on the calling thread, since Python handles signals on the main thread alone. Where it must run in
-//! a pool (a number of threads is given, or the process is a fork of one that had threads), the calling thread waits
-//! and looks at signals meanwhile.
+//! The manager and passes in Python run on the calling thread, since Python handles signals on the main thread alone, and
+//! since such passes may read what is the thread's own. Where a number of threads is given, or the process is a fork of one
+//! that had threads, only what the host spreads over threads runs in a pool.
 
 use crate::log;
 use pyo3::{
@@ -12,7 +12,7 @@ use pyo3::{
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use relais::{
     manager::{Progress, RunOptions},
-    pass::PassContext,
+    pass::with_threads,
 };
 use relais_plugin_api::diagnostics::PassError;
 use std::{
@@ -21,7 +21,6 @@ use std::{
     sync::{
         Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc::{RecvTimeoutError, channel},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -31,8 +30,10 @@ use std::{
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What Python code did in a run.
-#[derive(Default)]
 pub(crate) struct RunState {
+    /// The thread that began it, which looks at signals.
+    thread: ThreadId,
+    looked: Mutex<Instant>,
     /// Set when passes should stop.
     cancel: AtomicBool,
     /// The exceptions of passes and hooks, with the messages of the native errors made of them.
@@ -44,6 +45,18 @@ pub(crate) struct RunState {
 thread_local! {
     /// The runs under way on this thread, the innermost last.
     static RUNS: RefCell<Vec<Arc<RunState>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Default for RunState {
+    fn default() -> Self {
+        Self {
+            thread: thread::current().id(),
+            looked: Mutex::new(Instant::now()),
+            cancel: AtomicBool::new(false),
+            raised: Mutex::default(),
+            ended: Mutex::default(),
+        }
+    }
 }
 
 impl RunState {
@@ -65,14 +78,58 @@ impl RunState {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Looks at signals, and hands the log over.
-    fn look(&self) {
-        Python::try_attach(|py| {
-            log::hand_over(py);
-            if let Err(error) = py.check_signals() {
-                self.end(error);
+    /// The exception that ended it.
+    pub fn ended(&self) -> Option<PyErr> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The flag that is set when passes should stop.
+    pub fn cancel(&self) -> &AtomicBool {
+        &self.cancel
+    }
+
+    /// Whether it should stop: the thread that began it looks at signals, and hands the log over, every now and then.
+    pub fn is_stopped(&self) -> bool {
+        if thread::current().id() == self.thread {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = looked.elapsed() >= PATIENCE;
+            if is_due {
+                *looked = Instant::now();
             }
-        });
+            // A handler may run passes of its own.
+            drop(looked);
+            if is_due {
+                Python::try_attach(|py| {
+                    if let Err(error) = log::hand_over(py).and_then(|()| py.check_signals()) {
+                        self.end(error);
+                    }
+                });
+            }
+        }
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+impl Progress for RunState {
+    fn begins(&self, _: &str) {
+        self.is_stopped();
+    }
+
+    fn is_at(&self, _: u64, _: u64) {
+        self.is_stopped();
+    }
+}
+
+/// The innermost run on this thread.
+pub(crate) fn current() -> Option<Arc<RunState>> {
+    RUNS.with_borrow(|runs| runs.last().cloned())
+}
+
+/// Ends the run under way, since Python code raised this where nothing can fail.
+pub(crate) fn end(py: Python<'_>, error: PyErr) {
+    match current() {
+        Some(state) => state.end(error),
+        None => error.write_unraisable(py, None),
     }
 }
 
@@ -81,7 +138,7 @@ pub(crate) fn keep(py: Python<'_>, error: PyErr) -> PassError {
     let class = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
     let text = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
     let message = if text.is_empty() { class } else { format!("{class}: {text}") };
-    let Some(state) = RUNS.with_borrow(|runs| runs.last().cloned()) else { return PassError::new(message) };
+    let Some(state) = current() else { return PassError::new(message) };
     if !error.is_instance_of::<PyException>(py) {
         state.end(error.clone_ref(py));
     }
@@ -115,22 +172,25 @@ pub(crate) fn run<T: Send>(
     let state = Arc::new(RunState::default());
     // It lasts as long as Python's code may be called from here: the log is handed to it, too.
     let active = Active::begin(py, &state);
-    log::refresh(py);
-    let result = py.detach(|| match pool(threads)? {
-        None => {
-            let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
-            let options = RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
-            Ok(within(&state, || work(&options)))
-        }
-        Some(pool) => elsewhere(&pool, &state, work),
+    let begun = log::refresh(py);
+    let result = begun.and_then(|()| {
+        py.detach(|| {
+            let pool = pool(threads)?;
+            let options = RunOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..RunOptions::default() };
+            let work = || within(&state, || work(&options));
+            Ok(match pool {
+                Some(pool) => with_threads(pool, work),
+                None => work(),
+            })
+        })
     });
-    log::hand_over(py);
+    let told = log::hand_over(py);
     active.end(py);
-    let ended = state.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match (ended, result) {
-        (Some(error), _) | (None, Err(error)) => Err(error),
-        (None, Ok(result)) => Ok((result, state)),
+    if let Some(error) = state.ended() {
+        return Err(error);
     }
+    told?;
+    Ok((result?, state))
 }
 
 /// A run that is under way.
@@ -215,60 +275,6 @@ pub(crate) fn stop_runs(py: Python<'_>) {
 /// Does something that runs no pass, but takes a while.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     run(py, None, |_| work()).map(|(result, _)| result)
-}
-
-/// Works in a pool while this thread looks at signals.
-fn elsewhere<T: Send>(
-    pool: &ThreadPool,
-    state: &Arc<RunState>,
-    work: impl FnOnce(&RunOptions<'_>) -> T + Send,
-) -> PyResult<T> {
-    let context = PassContext::current();
-    let (done, is_done) = channel();
-    let finished = thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let options = RunOptions { cancel: Some(&state.cancel), ..RunOptions::default() };
-            let result = pool.install(|| {
-                let _current = context.adopt();
-                within(state, || work(&options))
-            });
-            // Whoever waits may have gone after a panic.
-            let _ = done.send(());
-            result
-        });
-        while is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            state.look();
-        }
-        worker.join()
-    });
-    finished.map_err(|_| PyRuntimeError::new_err("the run panicked; this is a bug of Relais"))
-}
-
-/// Looks at signals between passes, and while passes say how far they are.
-struct Signals<'a> {
-    state: &'a RunState,
-    looked: Mutex<Instant>,
-}
-
-impl Signals<'_> {
-    fn look(&self) {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.elapsed() >= PATIENCE {
-            *looked = Instant::now();
-            drop(looked);
-            self.state.look();
-        }
-    }
-}
-
-impl Progress for Signals<'_> {
-    fn begins(&self, _: &str) {
-        self.look();
-    }
-
-    fn is_at(&self, _: u64, _: u64) {
-        self.look();
-    }
 }
 
 /// The process that rayon's own threads are in.

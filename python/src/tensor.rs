@@ -7,7 +7,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyBytes, PyDict, PyList, PyTuple},
 };
-use relais::ir::{ElemType, Tensor};
+use relais::ir::{ElemType, Tensor, packed};
 
 /// The value of a constant. Nothing changes it.
 #[pyclass(frozen, name = "Tensor", module = "relais_onnx")]
@@ -55,8 +55,20 @@ fn extra_type(elem: ElemType) -> Option<&'static str> {
         ElemType::FLOAT8E5M2 => "float8_e5m2",
         ElemType::FLOAT8E5M2FNUZ => "float8_e5m2fnuz",
         ElemType::FLOAT8E8M0 => "float8_e8m0fnu",
+        ElemType::UINT4 => "uint4",
+        ElemType::INT4 => "int4",
+        ElemType::FLOAT4E2M1 => "float4_e2m1fn",
+        ElemType::UINT2 => "uint2",
+        ElemType::INT2 => "int2",
+        ElemType::FLOAT6E2M3 => "float6_e2m3fn",
+        ElemType::FLOAT6E3M2 => "float6_e3m2fn",
         _ => return None,
     })
+}
+
+/// The element type that `ml_dtypes` gives a name.
+pub(crate) fn of_extra_type(name: &str) -> Option<ElemType> {
+    ElemType::ALL.iter().copied().find(|&elem| extra_type(elem) == Some(name))
 }
 
 #[pymethods]
@@ -121,8 +133,8 @@ impl PyTensor {
         Ok(interface)
     }
 
-    /// Its elements as a read-only array of NumPy: a view, without a copy, except of texts. Types that NumPy does not
-    /// have are those of `ml_dtypes`.
+    /// Its elements as a read-only array of NumPy: a view, without a copy, except of texts and of elements of less than a
+    /// byte. Types that NumPy does not have are those of `ml_dtypes`.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -132,6 +144,24 @@ impl PyTensor {
             let array =
                 py.import("numpy")?.call_method1("array", (PyList::new(py, texts.collect::<Vec<_>>())?, "object"))?;
             return array.call_method1("reshape", (slf.get().shape(py)?,));
+        }
+        if let (bits @ 1..8, Some(name)) = (tensor.elem().bits(), extra_type(tensor.elem())) {
+            let packed = tensor.to_bytes();
+            let n = usize::try_from(tensor.len()).map_err(|_| PyBufferError::new_err("the tensor is too large"))?;
+            let is_signed = matches!(tensor.elem(), ElemType::INT2 | ElemType::INT4);
+            // NumPy has a byte for each, with the sign of the value.
+            let sign = if is_signed { 1u8 << (bits - 1) } else { 0 };
+            let element = |at| (packed::unpack(&packed, bits, at) ^ sign).wrapping_sub(sign);
+            let bytes = PyBytes::new(py, &(0..n).map(element).collect::<Vec<u8>>());
+            let array = py.import("numpy")?.call_method1("frombuffer", (bytes, "int8"))?;
+            let dtype = py.import("ml_dtypes")?.getattr(name)?;
+            let array = match tensor.elem().is_float() {
+                true => array.call_method1("view", (dtype,))?,
+                false => array.call_method1("astype", (dtype,))?,
+            };
+            let array = array.call_method1("reshape", (slf.get().shape(py)?,))?;
+            array.call_method1("setflags", (false,))?;
+            return Ok(array);
         }
         if type_string(tensor.elem()).is_none() {
             let message = format!("NumPy has no type for `{}`; `to_bytes` returns the elements", slf.get().dtype());

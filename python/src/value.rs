@@ -20,6 +20,7 @@ fn nested(object: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value
     if depth > MAX_DEPTH {
         return Err(PyValueError::new_err(format!("{what} is nested too deep")));
     }
+    let object = &plain(object, true)?;
     let item = |item: Bound<'_, PyAny>| nested(&item, what, depth + 1);
     if object.is_instance_of::<PyBool>() {
         Ok(Value::Bool(object.extract()?))
@@ -42,6 +43,29 @@ fn nested(object: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value
     } else {
         let expected = "a bool, an int, a float, a str, a path, or a list or dict of these";
         Err(wrong(object, what, expected))
+    }
+}
+
+/// A number of NumPy's as Python's own, and anything else as it is. With `is_list`, arrays become lists of numbers.
+pub(crate) fn plain<'py>(object: &Bound<'py, PyAny>, is_list: bool) -> PyResult<Bound<'py, PyAny>> {
+    let is_own = object.is_none()
+        || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>();
+    if is_own {
+        return Ok(object.clone());
+    }
+    // There is no such number before there is NumPy, which takes long to import.
+    let modules = object.py().import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    let Some(numpy) = modules.get_item("numpy")? else { return Ok(object.clone()) };
+    if object.is_instance(&numpy.getattr("generic")?)? {
+        return object.call_method0("item");
+    }
+    match is_list && object.is_instance(&numpy.getattr("ndarray")?)? {
+        true => object.call_method0("tolist"),
+        false => Ok(object.clone()),
     }
 }
 
@@ -79,8 +103,28 @@ fn text(object: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     object.extract().map_err(|_| wrong(object, &format!("a name in {what}"), "a str"))
 }
 
+/// A whole number from 0 to a limit.
+pub(crate) fn whole<T: TryFrom<i64>>(object: &Bound<'_, PyAny>, what: &str, most: i64) -> PyResult<T> {
+    let object = &plain(object, false)?;
+    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+        return Err(wrong(object, what, "an int"));
+    }
+    let number = object.extract::<i64>().ok().filter(|number| (0..=most).contains(number));
+    let number = number.and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| PyValueError::new_err(format!("{what} must be between 0 and {most}")))
+}
+
 /// The error of a value of another type.
 pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
-    let is = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    if object.cast::<PyString>().is_ok_and(|text| text.to_cow().is_err()) {
+        let shown = object.repr().map_or_else(|_| "?".to_owned(), |shown| shown.to_string());
+        return PyValueError::new_err(format!("{what} must be text, and has half a character: {shown}"));
+    }
+    let class = object.get_type();
+    let mut is = class.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    // `numpy.bool` is not `bool`.
+    if let (true, Ok(module)) = (expected.split([' ', ',']).any(|word| word == is), class.module()) {
+        is = format!("{module}.{is}");
+    }
     PyTypeError::new_err(format!("{what} must be {expected}, not `{is}`"))
 }

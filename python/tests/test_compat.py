@@ -356,13 +356,13 @@ def test_providers_without_onnxruntime(proto, monkeypatch):
 
 def test_simplify_says_when_results_differ(module):
     @relais.register_pass
-    @relais.module_pass(opt_level=0, name="test.Wrong")
+    @relais.module_pass(opt_level=0, name="test.OtherResults")
     def wrong(mod, ctx):
         return relais.parse(conftest.TEXT.replace("Relu", "Abs"))
 
     from relais_onnx.compat._common import _agree_here, agree
 
-    changed = relais.optimize(module, passes=["test.Wrong"])
+    changed = relais.optimize(module, passes=["test.OtherResults"])
     assert not agree(module, changed, 1) and not _agree_here(module, changed, 1, 1e-4, 1e-5)
     assert agree(module, module, 1) and _agree_here(module, module, 1, 1e-4, 1e-5)
 

@@ -694,3 +694,29 @@ def test_editors_on_several_threads():
     for thread in threads:
         thread.join(60)
     assert errors == [] and edit.result() == function
+
+
+def test_numbers_of_numpy_are_numbers():
+    with relais.parse(conftest.TEXT)["main"].edit() as editor:
+        x = editor.params[0]
+        assert editor.Concat(x, x, axis=np.int64(0)).attrs == {"axis": 0}
+        assert editor.Transpose(x, perm=np.array([1, 0])).attrs == {"perm": [1, 0]}
+        assert editor.Transpose(x, perm=[np.int64(1), np.int32(0)]).attrs == {"perm": [1, 0]}
+        assert editor.LeakyRelu(x, alpha=np.float32(0.5)).attrs == {"alpha": 0.5}
+        # Of an operator that nothing describes: a number is one, and an array is a tensor.
+        attrs = editor.Silu(x, _domain="acme", a=np.int64(3), b=np.array([3])).attrs
+        assert attrs["a"] == 3 and isinstance(attrs["b"], relais.Tensor)
+        assert editor.input("z", "float32", [np.int64(3), None]).shape == (3, None)
+        softmax = editor.Softmax(x)
+        editor.set_attr(softmax, "axis", np.int64(1))
+        assert softmax.attrs == {"axis": 1}
+        with pytest.raises(TypeError):
+            editor.Transpose(x, perm=np.array([1.5, 0.5]))
+
+
+def test_an_output_that_is_a_constant_has_its_type(module):
+    with module["main"].edit() as editor:
+        editor.replace(editor.calls("Relu")[0], editor.constant(np.zeros(7, np.int64)))
+    proto = module.with_function("main", editor.result()).to_proto()
+    onnx.checker.check_model(proto, full_check=True)
+    assert proto.graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.INT64

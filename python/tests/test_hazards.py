@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import subprocess
@@ -38,6 +39,145 @@ def test_an_interrupt_ends_a_pass_in_python(module):
         interrupt(0.2)
         slow(module)
     assert time.monotonic() - began < 30
+
+
+@on_the_main_thread
+@needs_posix
+def test_an_interrupt_ends_a_pass_in_python_with_threads(module):
+    @relais.function_pass(opt_level=0)
+    def slow(func, mod, ctx):
+        time.sleep(60)
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(0.2)
+        relais.optimize(module, passes=[slow], threads=2)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("threads", [None, 1, 4])
+def test_python_code_runs_on_the_thread_of_the_caller(threads):
+    import contextvars
+
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+    variable.set("the caller's")
+    function = relais.parse(conftest.TEXT)["main"]
+    module = relais.IRModule({"main": function, **{f"f{at}": function for at in range(20)}})
+    seen = set()
+
+    def see(*_: object) -> None:
+        seen.add((threading.get_ident(), variable.get()))
+
+    def holds(x: object) -> bool:
+        see()
+        return False
+
+    function_pass = relais.function_pass(see, opt_level=0, name="test.See")
+    rule = relais.rule("Neg(Neg(x)) => x if holds(x)", conditions={"holds": holds}, judge=False)
+    for passes in ([function_pass, "EliminateNoOp"], [relais.module_pass(see, opt_level=0)], [rule]):
+        relais.optimize(module, passes=passes, threads=threads)
+        assert seen == {(threading.get_ident(), "the caller's")}
+        seen.clear()
+
+
+@on_the_main_thread
+@needs_posix
+def test_an_interrupt_in_a_handler_of_the_log_is_not_lost(module):
+    class Interrupts(logging.Handler):
+        def __init__(self, raised):
+            super().__init__()
+            self.raised = raised
+
+        def emit(self, record):
+            if self.raised is None:
+                os.kill(os.getpid(), signal.SIGINT)
+                # The signal is looked at between the steps of a program.
+                time.sleep(0.01)
+            else:
+                raise self.raised
+
+    # An integer power is out of range, so that the rule is not judged, which is a warning.
+    rules = ["Mul(x, Pow(y, 31.0)) => Mul(Pow(y, 31.0), x)"]
+    logger = logging.getLogger("relais")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for raised, expected in ((None, KeyboardInterrupt), (SystemExit(3), SystemExit), (TimeoutError(), TimeoutError)):
+        handler = Interrupts(raised)
+        logger.addHandler(handler)
+        try:
+            with pytest.raises(expected):
+                relais.optimize(module, rules=rules)
+        finally:
+            logger.removeHandler(handler)
+    relais.optimize(module, rules=rules)
+
+
+@on_the_main_thread
+@needs_posix
+@pytest.mark.parametrize("threads", [None, 2])
+def test_an_interrupt_ends_a_check(threads):
+    builder = relais.Builder(17)
+    x = value = builder.input("x", "float32", [64, 64])
+    for _ in range(20):
+        value = builder.MatMul(value, x)
+    builder.output(builder.Neg(builder.Neg(value)), "y")
+    model = relais.IRModule({"main": builder.result()})
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(0.3)
+        while time.monotonic() - began < 60:
+            relais.optimize(model, check=1000, threads=threads)
+    assert time.monotonic() - began < 10
+
+
+@on_the_main_thread
+@needs_posix
+@pytest.mark.parametrize("kind", ["native", "python", "rule"])
+def test_an_interrupt_ends_a_test_of_a_pass(kind):
+    made = {
+        "native": lambda: relais.get_pass("SimplifyExpr"),
+        "python": lambda: relais.module_pass(lambda mod, ctx: mod, opt_level=0),
+        "rule": lambda: relais.rule("Neg(Neg(x)) => x"),
+    }[kind]()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(0.3)
+        relais.testing.check(made, modules=100_000)
+    assert time.monotonic() - began < 10
+
+
+@on_the_main_thread
+@needs_posix
+def test_an_interrupted_judgement_is_no_verdict(module):
+    """A rule that is wrong, and that is found to be only by judging it."""
+    calls = []
+
+    def holds(x: object) -> bool:
+        if not calls:
+            calls.append(x)
+            raise KeyboardInterrupt
+        return True
+
+    wrong = relais.rule("Neg(Neg(x)) => Neg(x) if holds(x)", conditions={"holds": holds})
+    with pytest.raises(KeyboardInterrupt):
+        wrong(module)
+    with pytest.raises(relais.RuleError):
+        wrong(module)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later ones have other modules for it, and refuse by themselves")
+def test_a_sub_interpreter_is_refused():
+    program = """
+import _xxsubinterpreters as interpreters
+made = interpreters.create()
+try:
+    interpreters.run_string(made, "import relais_onnx")
+except interpreters.RunFailedError as error:
+    assert "sub-interpreters" in str(error), error
+else:
+    raise AssertionError("it was imported")
+interpreters.destroy(made)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @on_the_main_thread

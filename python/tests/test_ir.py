@@ -190,8 +190,39 @@ def test_types_that_numpy_does_not_have():
     assert texts.numpy().tolist() == ["a", "bc"]
     packed = constant(helper.make_tensor("c", onnx.TensorProto.INT4, [3], [1, -2, 3]))
     assert packed.dtype == "int4" and len(packed.to_bytes()) == 2
-    with pytest.raises(TypeError, match="NumPy has no type for `int4`"):
-        packed.numpy()
+    assert packed.numpy().tolist() == [1, -2, 3]
+    with pytest.raises(TypeError, match="no address"):
+        _ = packed.__array_interface__
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ours", "numbers"),
+    [
+        ("int4", "int4", [1, -8, 7, -1, 0]),
+        ("uint4", "uint4", [1, 15, 0, 8, 7]),
+        ("int2", "int2", [1, -2, 0, -1, 1]),
+        ("uint2", "uint2", [3, 0, 2, 1, 1]),
+        ("float4_e2m1fn", "float4e2m1", [0.5, -6, 1.5, -1, 0]),
+        ("float6_e2m3fn", "float6e2m3", [0.125, -7.5, 1.5, -1, 0]),
+        ("float6_e3m2fn", "float6e3m2", [0.25, -28, 1.5, -1, 0]),
+    ],
+)
+def test_elements_of_less_than_a_byte(dtype, ours, numbers):
+    import ml_dtypes
+
+    array = np.array([numbers, numbers[::-1]], np.float32).astype(getattr(ml_dtypes, dtype))
+    tensor = relais.Tensor(array)
+    assert (tensor.dtype, tensor.shape) == (ours, (2, 5)) and relais.Tensor(array, dtype).dtype == ours
+    number = onnx.TensorProto.DataType.Value(ours.upper()) if ours.upper() in onnx.TensorProto.DataType.keys() else None
+    if number is not None:
+        made = helper.make_tensor("c", number, [2, 5], tensor.to_bytes(), raw=True)
+        assert numpy_helper.to_array(made).astype(np.float32).tolist() == array.astype(np.float32).tolist()
+    back = tensor.numpy()
+    assert back.dtype == array.dtype and not back.flags.writeable
+    assert back.astype(np.float32).tolist() == [numbers, numbers[::-1]]
+    # One element, repeated, is stored once.
+    splat = relais.Tensor(np.full((2, 3), numbers[1], np.float32).astype(array.dtype)).numpy()
+    assert splat.astype(np.float32).tolist() == [[numbers[1]] * 3] * 2
 
 
 def test_nothing_can_be_changed(main):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import pathlib
 import subprocess
+import sys
 
 import conftest
+import numpy as np
 import onnx
 import pytest
 
@@ -142,7 +146,7 @@ def test_rules(module):
     assert relais.optimize(module, rules=["Neg(Neg(x)) => x"])["main"].ops == ["Identity", "Relu"]
     with pytest.raises(relais.RuleError, match=r"rules\[0\]:1:1: rule .* changes what a module computes"):
         relais.optimize(module, rules=["Neg(x) => x"])
-    with pytest.raises(relais.RelaisError, match=r"rules\[0\]"):
+    with pytest.raises(relais.RuleError, match=r"rules\[0\]"):
         relais.optimize(module, rules=["Neg(x => x"])
 
 
@@ -150,7 +154,7 @@ def test_rule_files(module, tmp_path):
     rules = tmp_path / "r.rules"
     rules.write_text("Neg(Neg(x)) => x\n")
     assert relais.optimize(module, rule_files=[rules])["main"].ops == ["Identity", "Relu"]
-    with pytest.raises(relais.RelaisError, match="missing.rules"):
+    with pytest.raises(FileNotFoundError, match="missing.rules"):
         relais.optimize(module, rule_files=[tmp_path / "missing.rules"])
 
 
@@ -435,3 +439,59 @@ def test_the_command_line_of_the_package_writes_the_same(name, tmp_path):
     version = subprocess.run([conftest.program(), "--version"], check=True, capture_output=True, text=True).stdout
     assert version == f"relais {relais.__version__}\n"
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_rules_that_cannot_be_parsed(module, tmp_path):
+    file = tmp_path / "rules.txt"
+    for text, code in (("Neg(Neg(x)) => y", "L004"), ("Neg(", "L001"), ("Neg(x) => x if nope(x)", "L009")):
+        file.write_text(text)
+        for given in ({"rules": ["Neg(Neg(x)) => x", text]}, {"rule_files": [file]}):
+            with pytest.raises(relais.RuleError, match=code) as caught:
+                relais.optimize(module, **given)
+            assert caught.value.help and "Rust" not in caught.value.help
+
+
+@pytest.mark.thread_unsafe(reason="the modules of Python are those of all threads")
+def test_messages_say_what_is_wrong(module, tmp_path, monkeypatch):
+    for arguments, error, text in (
+        ({"disable": ["\udcff"]}, ValueError, r"`disable` must be text.*'\\udcff'"),
+        ({"rules": ["\udcff"]}, ValueError, "`rules` must be text"),
+        ({"pipeline": b"x"}, TypeError, "`pipeline` must be .*, not `bytes`"),
+    ):
+        with pytest.raises(error, match=text):
+            relais.optimize(module, **arguments)
+
+    @relais.pass_instrument
+    class Answers:
+        def should_run(self, mod, info):
+            return np.True_
+
+    with relais.PassContext(instruments=[Answers()]), pytest.raises(TypeError, match="must be a bool, not `numpy.bool"):
+        relais.get_pass("FoldConstant")(module)
+    for call, error in (
+        (lambda: module["main"].nodes[10**30], IndexError),
+        (lambda: module.save(tmp_path / "x.onnx", threshold=-1), ValueError),
+        (lambda: relais.testing.check(relais.get_pass("FoldConstant"), modules=-1), ValueError),
+        (lambda: relais.Builder(2**70), ValueError),
+    ):
+        with pytest.raises(error):
+            call()
+    with pytest.raises(relais.PipelineError, match=r"`list_passes\(\)`") as unknown:
+        relais.get_pass("acme.Nothing")
+    assert "--" not in str(unknown.value) and "--" not in str(unknown.value.faults)
+    with pytest.raises(relais.PluginError):
+        relais.add_plugins([tmp_path / "nothing.so"])
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install"):
+        module.to_proto()
+
+
+def test_what_the_system_says_of_an_output(module, tmp_path):
+    for path, code in ((tmp_path / "missing" / "x.onnx", errno.ENOENT), (tmp_path, errno.EISDIR)):
+        with pytest.raises(relais.OutputError) as caught:
+            module.save(path)
+        assert caught.value.errno == code and caught.value.filename == path and caught.value.strerror == os.strerror(code)
+        assert str(path) in str(caught.value) and caught.value.help in str(caught.value)
+    for call in (lambda it: it.save(tmp_path / "x.onnx"), lambda it: it.to_bytes()):
+        with pytest.raises(relais.OutputError, match="^the model cannot be written: the module has no function `main`"):
+            call(module.without_function("main"))

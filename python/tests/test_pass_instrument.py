@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import io
 import pytest
 
 import relais_onnx as relais
@@ -377,3 +378,22 @@ def test_nothing_runs_again_while_its_result_holds(module):
         assert len(count.before) == len(count.after) == 4
     assert count.seen == ["sequential", "relais.InferType", "relais.EliminateNoOp", "relais.FoldConstant"]
     assert count.before == []
+
+
+@pytest.mark.thread_unsafe(reason="`sys.stderr` and the environment are those of all threads")
+def test_colours_are_for_terminals(module, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def printed(stderr):
+        monkeypatch.setattr("sys.stderr", stderr)
+        with relais.PassContext(instruments=[relais.instrument.Instrument("remarks")]):
+            relais.get_pass("EliminateNoOp")(module)
+        return stderr.getvalue()
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured, plain = printed(Terminal()), printed(io.StringIO())
+    assert "\x1b[" in coloured and "\x1b[" not in plain and "rewrote 1 call" in plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert printed(Terminal()) == plain

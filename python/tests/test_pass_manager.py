@@ -389,3 +389,166 @@ def test_a_context_does_not_outlive_the_pass_that_enters_it(module):
             assert relais.PassContext.current() is context
         fine(module)
     assert events == ["left"]
+
+
+def to_int64(mod, ctx):
+    with mod["main"].edit() as editor:
+        editor.replace(editor.calls("Relu")[0], editor.Cast(editor.calls("Neg")[1], to=7))
+    return mod.with_function("main", editor.result())
+
+
+def renamed(func, mod, ctx):
+    with func.edit() as editor:
+        editor.params[0].name = "renamed"
+    return editor.result()
+
+
+@pytest.mark.parametrize(("decorator", "change"), [(relais.module_pass, to_int64), (relais.function_pass, renamed)])
+def test_a_pass_says_that_it_changes_the_interface(module, decorator, change):
+    """Types need not be known before, as here."""
+    with pytest.raises(relais.PassFailed, match="changes the interface") as caught:
+        decorator(change, opt_level=0)(module)
+    assert "`changes_interface=True`" in caught.value.help and "attribute" not in str(caught.value)
+    changed = decorator(change, opt_level=0, changes_interface=True)
+    assert changed(module) != module
+    (function,) = relais.optimize(module, passes=[changed]).values()
+    assert function.params[0].name == "renamed" or function.results[0].type == "Tensor[(2, 3), int64]"
+
+    class Change:
+        def __init__(self, n):
+            self.n = n
+
+        def transform_module(self, mod, ctx):
+            return change(mod, ctx)
+
+        def transform_function(self, func, mod, ctx):
+            return change(func, mod, ctx)
+
+    assert decorator(opt_level=0, changes_interface=True)(Change)(1)(module) != module
+    with pytest.raises(TypeError, match="`changes_interface` must be a bool"):
+        decorator(change, opt_level=0, changes_interface="x")
+
+
+@pytest.mark.thread_unsafe(reason="the registry is that of all threads")
+def test_names_of_registered_passes():
+    def register(module, **options):
+        """Registers a pass as a module of another distribution does."""
+        space = {"__name__": module, "relais": relais, "options": options}
+        exec("done = relais.register_pass(relais.module_pass(lambda m, c: None, opt_level=0, name='test.Taken'), **options)", space)
+        return space["done"]
+
+    for name in ("relais.FoldConstant", "relais.EliminateNoOp"):
+        with pytest.raises(relais.errors.RegistrationError, match=f"`{__name__}` registers a pass `{name}`, and the plugin `relais-"):
+            relais.register_pass(relais.module_pass(lambda mod, ctx: None, opt_level=0, name=name))
+    assert relais.get_pass("FoldConstant").info.name == "relais.FoldConstant"
+    try:
+        register("one.passes")
+        register("one.passes")
+        with pytest.raises(relais.errors.RegistrationError, match="`another` registers a pass `test.Taken`, and `one.passes` has"):
+            register("another")
+        register("another", override=True)
+        with pytest.raises(relais.errors.RegistrationError, match="`another` has"):
+            register("one.passes")
+    finally:
+        relais.unregister_pass("test.Taken")
+    with pytest.raises(KeyError):
+        relais.unregister_pass("test.Taken")
+    with pytest.raises(relais.PipelineError):
+        relais.get_pass("test.Taken")
+
+
+@relais.pass_instrument
+class Watch:
+    def __init__(self):
+        self.seen = []
+
+    def enter_pass_ctx(self):
+        self.seen.append("enter")
+
+    def exit_pass_ctx(self):
+        self.seen.append("exit")
+
+    def should_run(self, mod, info):
+        return info.name != "relais.EliminateCommonSubexpr"
+
+    def run_before_pass(self, mod, info):
+        self.seen.append(info.name.removeprefix("relais."))
+
+
+def test_optimize_runs_in_the_current_context(module):
+    def ran(call=lambda: relais.optimize(module), **arguments):
+        watch = Watch()
+        with relais.PassContext(instruments=[watch], **arguments):
+            result = call()
+        # It is entered once, with its context.
+        assert (watch.seen.pop(0), watch.seen.pop()) == ("enter", "exit") and "enter" not in watch.seen
+        return watch.seen, result
+
+    seen, result = ran()
+    assert "FoldConstant" in seen and "EliminateCommonSubexpr" not in seen
+    # A level that was not given is that of the pipeline.
+    assert result == relais.optimize(module) and result["main"].ops == ["Relu"]
+    at_0, at_3 = ran(opt_level=0)[0], ran(opt_level=3)[0]
+    assert set(at_0) < set(at_3) and at_3 == seen
+    assert ran(lambda: relais.optimize(module, level=3), opt_level=0)[0] == ran(lambda: relais.optimize(module, level=3))[0]
+    assert ran(lambda: relais.optimize(module, passes=["EliminateNoOp"]), opt_level=0)[0][-1] == "EliminateNoOp"
+    assert "FoldConstant" not in ran(disabled_pass=["FoldConstant"])[0]
+    assert "FoldConstant" in ran(opt_level=0, required_pass=["FoldConstant"])[0]
+    with relais.PassContext(opt_level=0):
+        assert ran(inherit=True)[0] == at_0
+    # Another thread has another context.
+    result = []
+    with relais.PassContext(disabled_pass=["EliminateNoOp", "SimplifyExpr"]):
+        assert relais.optimize(module)["main"].ops != ["Relu"]
+        thread = threading.Thread(target=lambda: result.append(relais.optimize(module)["main"].ops))
+        thread.start()
+        thread.join()
+    assert result == [["Relu"]]
+
+
+def test_options_of_the_current_context(module):
+    read = []
+
+    @relais.module_pass(opt_level=0, name="test.Reads")
+    def reads(mod, ctx):
+        read.append(ctx.config)
+
+    key, option = next((key, option) for key, option in relais.transform.list_configs().items() if option["type"] == "int")
+    with relais.PassContext(config={key: 3}):
+        relais.optimize(module, passes=[reads])
+        relais.optimize(module, passes=[reads], config={key: 4})
+    relais.optimize(module, passes=[reads])
+    assert [config.get(key) for config in read] == [3, 4, None]
+
+
+def test_simplify_and_slim_run_in_the_current_context(proto):
+    from relais_onnx.compat.onnxsim import simplify
+    from relais_onnx.compat.onnxslim import slim
+
+    for call in (simplify, slim):
+        timing = relais.instrument.PassTimingInstrument()
+        with relais.PassContext(instruments=[timing]):
+            call(proto)
+        assert "FoldConstant" in timing.render()
+
+
+def test_a_pipeline_is_a_pass(module, tmp_path):
+    default = relais.pipeline("default")
+    assert default.info.name == "default" and default(module) == relais.optimize(module)
+    assert relais.optimize(module, passes=[default]) == relais.optimize(module)
+    watch, timing = Watch(), relais.instrument.PassTimingInstrument()
+    with relais.PassContext(opt_level=3, instruments=[watch, timing]):
+        relais.Sequential([default, relais.get_pass("EliminateNoOp")])(module)
+    # After `enter` and the sequence.
+    assert watch.seen[2] == "default" and "FoldConstant" in watch.seen and watch.seen[-2] == "EliminateNoOp"
+    assert "FoldConstant" in timing.render()
+    kept = relais.pipeline("O1", disable=["EliminateNoOp"], config={"FoldConstant.max_growth": "1K"})
+    assert kept(module) == relais.optimize(module, level=1, disable=["EliminateNoOp"])
+    file = tmp_path / "p.toml"
+    file.write_text('steps = ["EliminateNoOp"]\n')
+    assert relais.pipeline(file)(module)["main"].ops == ["Neg", "Neg", "Relu"]
+    for arguments in ({"name": "nope"}, {"name": "default", "disable": ["nope"]}):
+        with pytest.raises(relais.PipelineError):
+            relais.pipeline(**arguments)
+    with pytest.raises(relais.PipelineError, match=r'`pipeline\("default"\)`'):
+        relais.get_pass("default")

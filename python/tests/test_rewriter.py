@@ -361,3 +361,19 @@ def test_attributes_of_what_makes_calls():
 
     assert "Elu" in ops(rule("Relu(x)", make, judge=False))
     assert seen[0] == ("<Maker of a right side>", "Maker", False, True, True)
+
+
+def test_the_kit_knows_of_passes_that_change_the_interface():
+    def another_output(mod, ctx):
+        if "main" not in mod or any(result.name == "extra" for result in mod["main"].results) or not mod["main"].params:
+            return None
+        try:
+            with mod["main"].edit() as editor:
+                editor.output(editor.params[0], "extra")
+        except relais.ModelError:
+            return None
+        return mod.with_function("main", editor.result())
+
+    summary = relais.testing.check(relais.module_pass(another_output, opt_level=0, changes_interface=True), modules=16).summary
+    assert " 0 changed" not in summary and " 0 failed" in summary
+    assert " 0 changed" in relais.testing.check(relais.module_pass(another_output, opt_level=0), modules=16).summary

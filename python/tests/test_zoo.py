@@ -254,6 +254,41 @@ def test_object_stores(models, tmp_path, url):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+def test_models_in_text_form_are_told_apart(tmp_path):
+    # Of one name, which is a part of the key.
+    for folder, op in (("a", "Exp"), ("b", "Tanh")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "m.relay").write_text(conftest.TEXT.replace("Relu", op))
+        zoo.optimize([tmp_path / folder / "m.relay"], tmp_path / f"out-{folder}", cache=tmp_path / "cache")
+    assert relais.load(tmp_path / "out-a" / "m.relay")["main"].ops == ["Exp"]
+    assert relais.load(tmp_path / "out-b" / "m.relay")["main"].ops == ["Tanh"]
+    (tmp_path / "a" / "m.relay").write_text(conftest.TEXT)
+    (row,) = zoo.optimize([tmp_path / "a" / "m.relay"], tmp_path / "out-a", cache=tmp_path / "cache")
+    assert not row.cached and relais.load(tmp_path / "out-a" / "m.relay")["main"].ops == ["Relu"]
+
+
+def test_a_digest_is_of_what_a_module_has(module):
+    values = [relais.Tensor(np.full(32, at, np.float32) + np.arange(32, dtype=np.float32)) for at in range(2)]
+    made = []
+    for value in values:
+        builder = relais.Builder(17)
+        builder.output(builder.Add(builder.input("x", "float32", [32]), builder.constant(value)), "y")
+        made.append(relais.IRModule({"main": builder.result()}))
+    assert len({each.digest() for each in (module, *made)}) == 3
+    assert module.digest() == relais.parse(conftest.TEXT + "// a comment\n").digest()
+    assert module.with_function("other", module["main"]).digest() != module.digest()
+    # That of a file in ONNX is that of its bytes, as keys of caches have it.
+    data = made[0].to_bytes()
+    assert relais.from_bytes(data).digest() == hashlib.sha256(len(data).to_bytes(8, "little") + data).hexdigest()
+
+
+def test_contexts_have_no_effect_on_results_that_are_kept(models, tmp_path):
+    path = models / "part0" / "m0.onnx"
+    with relais.PassContext(opt_level=0, disabled_pass=["FoldConstant", "DeadCodeElimination"]):
+        zoo.optimize([path], tmp_path / "out", cache=tmp_path / "cache")
+    assert (tmp_path / "out" / "m0.onnx").read_bytes() == relais.optimize(path.read_bytes())
+
+
 @pytest.mark.thread_unsafe(reason="caplog has the lines of all threads")
 def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
     cache = tmp_path / "cache"

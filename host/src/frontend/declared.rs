@@ -121,6 +121,11 @@ pub fn renew_types(
         if !contents && !edited.contains_key(&id) {
             continue;
         }
+        if function.kind(id) == kind::CONSTANT {
+            // It has the type of its tensor.
+            changed.insert(id);
+            continue;
+        }
         let (ty, value) = (function.type_id(id), known_value(function, id));
         function.forget_derived(id);
         function.set_type(id, TypeId::UNKNOWN);

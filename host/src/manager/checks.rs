@@ -5,7 +5,7 @@ use relais_plugin_api::{
     build::{CallChecker, check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
-    ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, Verifier, kind},
+    ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, TypeId, Verifier, kind},
     op::{CallFault, CallRule},
 };
 use std::collections::HashMap;
@@ -184,7 +184,11 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
     }
     let differs =
         |function: &Function, (&a, &b): (&NodeId, &NodeId)| contradiction(function.type_of(a), is.function.type_of(b));
-    if !was.outputs.iter().zip(is.outputs).any(|pair| differs(was.function, pair).is_some()) {
+    // A type that was not known may have been another one.
+    let is_learned = |(&a, &b): (&NodeId, &NodeId)| {
+        was.function.type_id(a) == TypeId::UNKNOWN && is.function.type_id(b) != TypeId::UNKNOWN
+    };
+    if !was.outputs.iter().zip(is.outputs).any(|pair| is_learned(pair) || differs(was.function, pair).is_some()) {
         return Ok(());
     }
     let mut inferred = (**was.function).clone();

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     pass::{
-        Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, Remarks, RunCx, RunnablePass, Said,
-        Verify, Watch, cancelled, check_module,
+        Deadline, HookFault, Nest, OnFailure, Origin, PassContext, PassFacts, PassInfo, Remarks, RunCx, RunnablePass,
+        Said, Verify, Watch, cancelled, check_module,
     },
     pipeline::PassInstance,
 };
@@ -40,7 +40,11 @@ fn is_same(a: &IRModule, b: &IRModule) -> bool {
 
 /// Whether a pass may change the interface of the entry function: its record names the option that asks for it.
 fn interface(pass: &PassInstance) -> Interface {
-    let asked = pass.facts.changes_interface.as_deref().and_then(|option| pass.options.get(option));
+    let option = pass.facts.changes_interface.as_deref();
+    if pass.facts.origin == Origin::Program && option == Some("") {
+        return Interface::Open;
+    }
+    let asked = option.and_then(|option| pass.options.get(option));
     match asked {
         None | Some(Value::Bool(false)) => Interface::Kept,
         Some(Value::List(list)) if list.is_empty() => Interface::Kept,

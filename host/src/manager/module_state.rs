@@ -1,7 +1,7 @@
 //! The module between passes, and its invariants.
 
 use super::checks::{self, Globals, Interface};
-use crate::pass::{Catalogue, OperatorName, Verify, check_arena, check_module};
+use crate::pass::{Catalogue, OperatorName, Verify, check_arena, check_module, spread};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
@@ -78,8 +78,8 @@ impl ModuleState {
         let n_loops = self.settle_prims(&mut new, &changed.now)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let before = index(&self.module);
-        let settled: Vec<_> =
-            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, &before)).collect();
+        let one = |(name, function): &mut (&str, &mut RArc<Function>)| settle(name, function, catalogue, &before);
+        let settled: Vec<_> = spread(|| functions.par_iter_mut().map(one).collect());
         // The first fault in module order.
         let n_new: u64 = settled.into_iter().sum::<Result<_, _>>()?;
         self.retype_callers(&mut new, &changed.now, catalogue)?;
@@ -101,7 +101,7 @@ impl ModuleState {
         self.module = new;
         self.version += 1;
         // Large functions are not gone at once.
-        changed.before.into_par_iter().for_each(drop);
+        spread(|| changed.before.into_par_iter().for_each(drop));
         Ok(Taken { types })
     }
 
@@ -114,11 +114,12 @@ impl ModuleState {
             return Ok(0);
         }
         let mut prims: Vec<_> = new.prim_funcs_mut().filter(|(name, _)| changed.contains(*name)).collect();
-        prims.par_iter_mut().for_each(|(_, prim)| {
+        let one = |(_, prim): &mut (&str, &mut RArc<Function>)| {
             let prim = RArc::make_mut(prim);
             compact(prim);
             infer_prim(prim);
-        });
+        };
+        spread(|| prims.par_iter_mut().for_each(one));
         let n_calls = prims.iter().map(|(_, prim)| n_calls(prim)).sum();
         checks::made_prims(&self.module, new, |name| changed.contains(name))?;
         Ok(n_calls)
@@ -141,14 +142,14 @@ impl ModuleState {
             before = new.clone();
             let index = index(&before);
             let functions: Vec<_> = new.functions_mut().collect();
-            let callers = functions.into_par_iter().filter(|(_, function)| calls_one_of(function, &other));
             let retype = |(name, function): (&str, &mut RArc<Function>)| {
                 let mut relations = WithFunctions { relations: catalogue.relations(), globals: &index };
                 let function = RArc::make_mut(function);
                 let faults = infer_function(function, &mut relations, Coverage::Everything).faults;
                 operator_fault(name, function, &relations, &faults).map(|()| name.to_owned())
             };
-            let retyped: Vec<_> = callers.map(retype).collect();
+            let calls = |(_, function): &(&str, &mut RArc<Function>)| calls_one_of(function, &other);
+            let retyped: Vec<_> = spread(|| functions.into_par_iter().filter(calls).map(retype).collect());
             other = retyped.into_iter().collect::<Result<_, _>>()?;
         }
         Ok(())
@@ -175,7 +176,7 @@ impl ModuleState {
         changed.before.extend(self.module.globals().iter().filter(is_gone).cloned());
         let is_readable = |&(name, function): &(&str, &RArc<Function>)| check_arena(name, function);
         // The first fault in module order.
-        let checked: Vec<_> = bodies.par_iter().map(is_readable).collect();
+        let checked: Vec<_> = spread(|| bodies.par_iter().map(is_readable).collect());
         checked.into_iter().collect::<Result<(), _>>()?;
         Ok(changed)
     }

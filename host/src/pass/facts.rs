@@ -39,7 +39,8 @@ pub struct PassFacts {
     pub extends: Option<String>,
     /// When it runs among all passes of a level.
     pub phase: Phase,
-    /// The option that asks it to change the interface of the entry function; without one it never does.
+    /// The option that asks it to change the interface of the entry function; without one it never does. A pass of the
+    /// program may need none, which the empty name says.
     pub changes_interface: Option<String>,
     /// Its options.
     pub options: Vec<OptionSchema>,

@@ -10,6 +10,7 @@ mod nest;
 mod runnable;
 mod said;
 mod scope;
+mod threads;
 mod verify;
 mod watch;
 
@@ -20,11 +21,13 @@ pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, 
 pub use runnable::{HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
 pub use said::Said;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
+pub use threads::with_threads;
 
 pub(crate) use {
     globals::{Answer, Shown, cancelled, over_globals},
     nest::{Nest, Order, Quarantine},
     said::line_of,
+    threads::spread,
     verify::{check as check_module, check_arena, check_programs},
     watch::Watch,
 };

@@ -106,7 +106,7 @@ impl<'a> RunCx<'a> {
     pub(crate) fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
         match self.pool {
             Some(pool) => pool.install(f),
-            None => f(),
+            None => super::spread(f),
         }
     }
 }

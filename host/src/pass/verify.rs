@@ -1,5 +1,6 @@
 //! The verifier of the results of passes.
 
+use super::spread;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
@@ -24,7 +25,8 @@ fn check_with<'m>(
     verify: impl Fn(&Verifier<'m>, &str, &Function) -> Vec<Fault> + Sync,
 ) -> Result<(), PassError> {
     let (verifier, functions) = (Verifier::new(module), module.bodies().collect::<Vec<_>>());
-    let faults: Vec<_> = functions.par_iter().map(|(name, function)| verify(&verifier, name, function)).collect();
+    let faults: Vec<_> =
+        spread(|| functions.par_iter().map(|(name, function)| verify(&verifier, name, function)).collect());
     judge(&faults.concat())
 }
 

@@ -117,12 +117,19 @@ pub struct Evaluators<'a, S> {
     source: S,
     /// Is told the operator of each call before it is computed.
     progress: &'a (dyn Fn(&str) + Sync),
+    is_stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     /// With the evaluators of a source. `progress` is told the operator of each call.
     pub fn new(source: S, progress: &'a (dyn Fn(&str) + Sync)) -> Self {
-        Self { source, progress }
+        Self { source, progress, is_stopped: &|| false }
+    }
+
+    /// The same that compute nothing more once `is_stopped` returns true.
+    #[must_use]
+    pub fn stopped_by(self, is_stopped: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { is_stopped, ..self }
     }
 
     /// Runs `@main` of a module.
@@ -162,6 +169,10 @@ impl<'s, S: OpSource<'s>> Compute for Evaluators<'_, S> {
     fn known(&self, call: CallView<'_>, _: &[Option<Tensor>]) -> Option<Tensor> {
         (self.progress)(call.op_name());
         None
+    }
+
+    fn is_stopped(&self) -> bool {
+        (self.is_stopped)()
     }
 
     fn max_bytes(&self) -> u64 {

@@ -53,7 +53,7 @@ pub fn of_rule(rule: &Rule, seed: u64, compute: &dyn Compute, log: &dyn Log) -> 
             n_missed = 0;
             found.push(module);
         }
-        if found.len() == MOST || n_missed == MOST_MISSES {
+        if found.len() == MOST || n_missed == MOST_MISSES || compute.is_stopped() {
             break;
         }
     }

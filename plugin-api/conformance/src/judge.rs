@@ -269,6 +269,9 @@ impl Trial<'_> {
     }
 
     fn case(&mut self, source: &Source<'_>, options: &Value) {
+        if self.bench.is_stopped() {
+            return;
+        }
         let Some(module) = self.module(source) else { return };
         let outcome = self.try_case(source, &module, options);
         self.judged.n_cases += 1;
@@ -306,7 +309,10 @@ impl Trial<'_> {
         let mut best = None;
         let mut smaller = Smaller::new(bytes);
         for _ in 0..N_SHRINKS {
-            let Some(candidate) = smaller.candidate().filter(|_| Instant::now() < end) else { break };
+            if Instant::now() >= end || self.bench.is_stopped() {
+                break;
+            }
+            let Some(candidate) = smaller.candidate() else { break };
             let source = source.with_tape(candidate);
             let module = self.module(&source);
             let faults =

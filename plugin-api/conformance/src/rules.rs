@@ -46,6 +46,9 @@ pub fn judge_rule(bench: &dyn Passes, settings: &Settings, pass: &str, options: 
     let attempts = instances::attempts(rule, settings.seed, bench).take(ATTEMPTS);
     let (mut n_made, mut n_failed) = (0, 0);
     for attempt in attempts {
+        if bench.is_stopped() {
+            return Verdict::NotJudged("it was stopped".to_owned());
+        }
         let module = match attempt {
             Ok(module) => module,
             Err(Miss::Unfit) => continue,
