@@ -9,7 +9,6 @@ from typing import Any
 
 from . import _native
 from ._arguments import flag, paths, text
-from .errors import ModelError, PluginError
 
 
 def _list(kind: str) -> list[dict[str, Any]]:
@@ -68,11 +67,4 @@ def add_plugins(
         PluginError: One cannot be used. Nothing is changed.
     """
     files, folders = paths(plugins, "`plugins`"), paths(dirs, "`dirs`")
-    try:
-        _native.configure(list(files), list(folders), flag(allow_writable, "`allow_writable`"))
-    except ModelError as error:
-        # The argument that is meant, where the command line has an option.
-        help = None if error.help is None else error.help.replace("`--allow-writable-plugins`", "`allow_writable=True`")
-        refused = PluginError(str(error).replace(str(error.help), str(help)))
-        refused.help = help
-        raise refused from None
+    _native.configure(list(files), list(folders), flag(allow_writable, "`allow_writable`"))

@@ -75,10 +75,6 @@ class ConfigError(PipelineError, AttributeError):
     """An option of a context that does not exist, or does not take its value."""
 
 
-class PluginError(RelaisError, ValueError):
-    """A plugin that cannot be used."""
-
-
 class RegistrationError(RelaisError, ValueError):
     """A pass whose name another one has."""
 
