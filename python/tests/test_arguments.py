@@ -79,23 +79,10 @@ def test_conditions_by_name():
         assert rule(relais.get_pass("InferType")(MODULE))["main"].ops.count("Neg") == 1
 
 
-def test_plugins_that_cannot_be_used(tmp_path, monkeypatch):
+def test_plugins_that_cannot_be_used(tmp_path):
     with pytest.raises(relais.PluginError, match="missing.so.*there is no such file") as caught:
         relais.add_plugins([tmp_path / "missing.so"])
     assert isinstance(caught.value, ValueError) and caught.value.help == "check the path and the permissions"
-
-    class Host:
-        @staticmethod
-        def configure(*given):
-            error = relais.ModelError("plugin `a.so` is not used\n  help: allow it with `--allow-writable-plugins`")
-            error.help = "allow it with `--allow-writable-plugins`"
-            raise error
-
-    monkeypatch.setattr(relais._info, "_native", Host)
-    with pytest.raises(relais.PluginError) as caught:
-        relais.add_plugins(["a.so"])
-    assert caught.value.help == "allow it with `allow_writable=True`"
-    assert str(caught.value) == f"plugin `a.so` is not used\n  help: {caught.value.help}"
 
 
 def test_without_the_package_onnx(path, monkeypatch):
