@@ -138,8 +138,8 @@ fn rules_for_loop_programs_are_judged_and_wrong_ones_refused() {
         ),
         ("zero", ["--rule", "tir::add(x, 0.0) => x"], "error[L030]"),
         ("pipeline", ["--pipeline", "unsound.toml"], "error[L030]: rules[0]:1:1: rule `tir::neg(x) => x` changes"),
-        ("load", ["--rule", "tir::load(x, i) => x"], "--rule[0]:1:1: `tir::load` is no operation on values"),
-        ("place", ["--rules", "wrong.rules"], "wrong.rules:3:3: `tir::load` is no operation on values"),
+        ("load", ["--rule", "tir::load(x, i) => x"], "--rule[0]:1:1: `tir::load` is not an operation on values"),
+        ("place", ["--rules", "wrong.rules"], "wrong.rules:3:3: `tir::load` is not an operation on values"),
         ("both", ["--rule", "tir::exp(Log(x)) => x"], "error[L012]"),
         ("name", ["--rule", "tir::negg(x) => x"], "did you mean `tir::neg`?"),
         (
