@@ -239,7 +239,7 @@ impl Driver<'_, '_> {
                 Some((d, n)) => (normal_domain(d), n) == (domain, name),
                 None => domain.is_empty() && wanted == name,
             };
-            let is_offered = !self.is_prim || is_value(domain, name);
+            let is_offered = !self.is_prim || not_made(domain, name).is_none();
             self.wanted.push(is_offered && (self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op))));
         }
         self.ops.is_empty() && !self.is_prim || self.wanted.contains(&true)
@@ -365,17 +365,10 @@ impl Driver<'_, '_> {
         op: OpId,
         fault: Option<(OpId, crate::op::OpError)>,
     ) -> Result<(), PassError> {
-        if self.is_prim {
-            let rec = f.op(op);
-            let (domain, name) = (f.str(rec.domain), f.str(rec.name));
-            let why = match CoreOp::from_name(name).filter(|_| domain == DOMAIN) {
-                None => "loop programs have no such operator",
-                Some(op) if !op.is_value() => NOT_A_VALUE,
-                Some(_) => "",
-            };
-            if !why.is_empty() {
-                return Err(refused(f, op, &CallFault::new(CallRule::UnknownOperator, why)));
-            }
+        if self.is_prim
+            && let Some(why) = not_made(f.str(f.op(op).domain), f.str(f.op(op).name))
+        {
+            return Err(refused(f, op, &CallFault::new(CallRule::UnknownOperator, why)));
         }
         let fault = match (self.checker.check(f, self.relations, id, op), fault) {
             (Err(fault), _) if fault.broken.is_some() => return Err(refused(f, op, &fault)),
@@ -471,9 +464,12 @@ impl Rebuild for Driver<'_, '_> {
     }
 }
 
-/// Whether an operator of loop programs computes a value from values.
-fn is_value(domain: &str, name: &str) -> bool {
-    domain == DOMAIN && CoreOp::from_name(name).is_some_and(CoreOp::is_value)
+/// Why a rewrite makes no calls of an operator in loop programs.
+fn not_made(domain: &str, name: &str) -> Option<&'static str> {
+    match CoreOp::from_name(name).filter(|_| domain == DOMAIN) {
+        None => Some("loop programs have no such operator"),
+        Some(op) => (!op.is_value()).then_some(NOT_A_VALUE),
+    }
 }
 
 /// Describes a call for people.

@@ -1,4 +1,4 @@
-//! What the conditions of a rule ask for, so that instances of its left side fulfil them.
+//! Types and numbers that the conditions of a rule ask for, so that instances of its left side fulfil them.
 
 use super::random::Random;
 use relais_patterns::{Comparison, Condition, Expr, Name, Rule};

@@ -90,7 +90,7 @@ struct Maker<'m> {
     bound: BTreeMap<String, Bound>,
 }
 
-/// What is needed of a call cannot be made.
+/// A part of a call, if it can be made.
 type Made<T> = Result<T, Miss>;
 
 impl<'m> Maker<'m> {
@@ -141,7 +141,7 @@ impl<'m> Maker<'m> {
     /// Makes a call, and what it is computed from.
     fn call(&mut self, b: &mut PrimBuilder<'_>, call: &CallPattern) -> Made<NodeId> {
         let op = CoreOp::from_name(&call.op.name).filter(|op| op.is_value());
-        let unknown = || Miss::NotComputed(format!("`{}` is no operator on values of loop programs", call.op));
+        let unknown = || Miss::NotComputed(format!("`{}` is not an operator on values of loop programs", call.op));
         let op = op.ok_or_else(unknown)?;
         let schema = self.schema(op)?;
         // The element types of the type variables of this call.

@@ -76,7 +76,7 @@ pub(crate) fn check(rule: &Rule, faults: &mut Vec<Fault>) {
                 ArgPattern::Call(call) => calls.push(call),
                 ArgPattern::Either(either, _) => calls.extend(either),
                 ArgPattern::List(_, span) if is_prim => {
-                    fault(*span, "a list is no value of loop programs".to_owned(), no_list);
+                    fault(*span, "a list is not a value of loop programs".to_owned(), no_list);
                 }
                 _ => {}
             }
@@ -98,7 +98,7 @@ pub(crate) fn check(rule: &Rule, faults: &mut Vec<Fault>) {
             }
             Value::Eval(call, _) => values.push(call),
             Value::List(_, span) if is_prim => {
-                fault(*span, "a list is no value of loop programs".to_owned(), no_list);
+                fault(*span, "a list is not a value of loop programs".to_owned(), no_list);
             }
             _ => {}
         }

@@ -475,7 +475,7 @@ impl<'r> Compiler<'_, 'r> {
     /// Reports an operator of loop programs that does not compute a value from values.
     fn value_op(&mut self, op: &OpName, effects: Effects) {
         if effects.contains(Effects::OPAQUE) {
-            self.fault(Code::Effects, op.span, format_args!("`{op}` is no operation on values"), NOT_A_VALUE);
+            self.fault(Code::Effects, op.span, format_args!("`{op}` is not an operation on values"), NOT_A_VALUE);
         }
     }
 

@@ -65,7 +65,7 @@ impl CoreFacts {
                 return Err(OpError::invalid(format_args!("its argument {at} is neither a scalar nor a vector")));
             };
             let ty = Made::Value(scalar).add_to(f);
-            // It is no parameter of the function, which would be memory.
+            // It is not a parameter of the function, which would be memory.
             args.push(f.add_var("", ty));
         }
         let attrs = Attrs::of_recs(call.attrs_of, call.attrs.as_slice());
@@ -143,8 +143,8 @@ impl Operators for CoreFacts {
     }
 }
 
-/// What [`rule`] demands of calls, as the record of an operator: exact for operators of values, but for the numbers of
-/// lanes.
+/// The demands of [`rule`] on calls, as the record of an operator: exact for operators of values, except for the numbers
+/// of lanes.
 fn schema(op: CoreOp) -> OpSchema {
     use CoreOp::*;
     let info = op.info();

@@ -270,7 +270,7 @@ impl CoreOp {
         matches!(self, Load | Store | View | Dim | Gather | Scatter | LoadMasked | StoreMasked)
     }
 
-    /// Whether it computes a value from values: it is no statement, and has nothing to do with memory.
+    /// Whether it computes a value from values: it is not a statement, and has nothing to do with memory.
     pub const fn is_value(self) -> bool {
         !self.is_statement() && !self.gives_memory() && !self.takes_memory()
     }

@@ -64,11 +64,11 @@ fn a_rewrite_without_operators_is_offered_what_computes_values() {
 /// Options of [`bad`].
 #[derive(PassOptions)]
 struct Bad {
-    /// What it does.
+    /// The call that it makes.
     what: String,
 }
 
-/// Does what it must not.
+/// Makes a call that it must not make.
 #[rewrite_pass(name = "p.Bad", level = "prim", ops = ["tir::exp"])]
 fn bad(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &Bad) -> Rewrite {
     let x = call.args()[0];
@@ -192,12 +192,12 @@ fn made_error(rule: &str) -> (String, String) {
 #[test]
 fn rules_that_are_not_about_values_are_refused() {
     for (rule, code, expected) in [
-        ("tir::load(x, i) => x", "L023", "`tir::load` is no operation on values"),
-        ("tir::store(b, x, i) => x", "L023", "`tir::store` is no operation on values"),
-        ("tir::alloc() => 1", "L023", "`tir::alloc` is no operation on values"),
-        ("tir::for(a, b) => a", "L023", "`tir::for` is no operation on values"),
-        ("tir::exp(tir::load(b, i)) => b", "L023", "`tir::load` is no operation on values"),
-        ("tir::exp(x) => tir::load(x, 0)", "L023", "`tir::load` is no operation on values"),
+        ("tir::load(x, i) => x", "L023", "`tir::load` is not an operation on values"),
+        ("tir::store(b, x, i) => x", "L023", "`tir::store` is not an operation on values"),
+        ("tir::alloc() => 1", "L023", "`tir::alloc` is not an operation on values"),
+        ("tir::for(a, b) => a", "L023", "`tir::for` is not an operation on values"),
+        ("tir::exp(tir::load(b, i)) => b", "L023", "`tir::load` is not an operation on values"),
+        ("tir::exp(x) => tir::load(x, 0)", "L023", "`tir::load` is not an operation on values"),
         ("tir::exq(x) => x", "L020", "loop programs have no operator `tir::exq`"),
         ("tir::exp(x, y) => x", "L021", "it takes at most 1"),
         ("tir::exp{base = 2}(x) => x", "L022", "`tir::exp` has no attribute `base`"),
@@ -206,7 +206,7 @@ fn rules_that_are_not_about_values_are_refused() {
         ("tir::exp(x) => Exp(x)", "L012", "`Exp` is an operator of graphs, in a rule for loop programs"),
         ("@13 tir::exp(x) => x", "L012", "`@13` is a version of ONNX"),
         ("tir::exp@2(x) => x", "L012", "`tir::exp` has no versions"),
-        ("tir::add(x, [1, 2]) => x", "L012", "a list is no value of loop programs"),
+        ("tir::add(x, [1, 2]) => x", "L012", "a list is not a value of loop programs"),
         ("tir::add(const a, const b) => eval(tir::add(a, b))", "L012", "`eval` computes tensors"),
         ("Exp(x) => x", "L012", "this pass is for loop programs"),
     ] {

@@ -10,7 +10,8 @@
 //! `docs/patterns.md` describes the language. A rule is for loop programs if its operators are of the domain `tir`; those for
 //! graphs are given to `Rewrite`, whose options are the same. Rules match values: scalars, the lanes of vectors, and numbers,
 //! in loops and conditionals, but not what is computed in a block outside that of the outermost call. Rules for statements,
-//! or for memory, are refused. The new value has the element type and the lanes of the old one. What nothing uses any more is removed.
+//! or for memory, are refused. The new value has the element type and the lanes of the old one.
+//! Values that nothing uses any more are removed.
 //!
 //! The pass does what the rules say: whether a rule keeps the results of a program is the responsibility of its author.
 //! `relais run` judges the rules by small loop programs before the first pass runs, unless `--no-judge` is given.
