@@ -10,6 +10,7 @@ pub mod flatten_buffer;
 mod fuse;
 pub mod fuse_kernels;
 pub mod fuse_loops;
+mod groups;
 pub mod hoist;
 pub mod inline_producers;
 pub mod loop_partition;

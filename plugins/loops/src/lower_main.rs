@@ -46,7 +46,7 @@ pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassErro
         faults.into_iter().for_each(|fault| cx.diagnostic(fault));
         return Ok(());
     }
-    let made = Main::new(module, &f)?.lower()?;
+    let made = lower(module, &f)?;
     cx.count("calls", made.bindings(made.body()).iter().filter(|&&id| made.kind(id) == kind::CALL).count());
     module.set_prim_func(MAIN, made);
     Ok(())
@@ -73,33 +73,55 @@ fn obstacles(module: &IRModule, f: &Function) -> Vec<Diagnostic> {
     }
     let uses = f.use_counts();
     for id in f.bindings(f.body()).iter().copied() {
-        let message = match f.expr(id) {
-            Expr::Constant(_) if uses[id.index()] == 0 || memory_type(f, id).is_some() => continue,
-            Expr::Constant(_) => "a constant is not a tensor of numbers".to_owned(),
-            Expr::TupleGetItem { .. } => continue,
-            Expr::Call(call) if kernel(module, call).is_some() => continue,
-            Expr::Call(call) => match call.op() {
-                Some(_) => format!("`{}` is not a loop program", call.op_name()),
-                None => "a function is called that is not a loop program".to_owned(),
-            },
-            Expr::If(_) => "`If` is not a loop program".to_owned(),
-            _ => "there is a value that loop programs do not have".to_owned(),
-        };
-        let help = "run `LowerOps` and `Inline` before; conditionals and loops of graphs are not lowered yet";
-        faults.push(fault(message, help).at(id));
+        if let Some(message) = obstacle(module, f, id, uses[id.index()] > 0) {
+            let help = "run `LowerOps` and `Inline` before; conditionals and loops of graphs are not lowered yet";
+            faults.push(fault(message, help).at(id));
+        }
     }
     faults
 }
 
+/// Why a loop program cannot compute a binding of a graph function.
+fn obstacle(module: &IRModule, f: &Function, id: NodeId, is_used: bool) -> Option<String> {
+    Some(match f.expr(id) {
+        Expr::Constant(_) if !is_used || memory_type(f, id).is_some() => return None,
+        Expr::Constant(_) => "a constant is not a tensor of numbers".to_owned(),
+        Expr::TupleGetItem { .. } => return None,
+        Expr::Call(call) if kernel(module, call).is_some() => return None,
+        Expr::Call(call) => match call.op() {
+            Some(_) => format!("`{}` is not a loop program", call.op_name()),
+            None => "a function is called that is not a loop program".to_owned(),
+        },
+        Expr::If(_) => "`If` is not a loop program".to_owned(),
+        _ => "there is a value that loop programs do not have".to_owned(),
+    })
+}
+
+/// Whether [`lower`] makes a loop program of a function.
+pub fn is_lowered(module: &IRModule, f: &Function) -> bool {
+    let uses = f.use_counts();
+    let mut values = f.params().iter().chain(f.results(f.body()));
+    values.all(|&id| memory_type(f, id).is_some())
+        && f.bindings(f.body()).iter().all(|&id| obstacle(module, f, id, uses[id.index()] > 0).is_none())
+}
+
 /// The element type and the sizes of a value that memory can hold.
-fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
+pub fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
     let (elem, dims) = f.type_of(id).as_tensor()?;
     let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
     (elem.is_scalar() && count_fits(&sizes)).then_some((elem, sizes))
 }
 
+/// Makes a loop program of a function whose calls are those of loop programs.
+///
+/// # Errors
+/// Returns an error if it contains something else.
+pub fn lower(module: &IRModule, f: &Function) -> Result<Function, PassError> {
+    Lowering::new(module, f)?.lower()
+}
+
 /// The loop program that a call calls.
-fn kernel<'m>(module: &'m IRModule, call: CallView<'_>) -> Option<(&'m str, &'m Function)> {
+pub fn kernel<'m>(module: &'m IRModule, call: CallView<'_>) -> Option<(&'m str, &'m Function)> {
     let Expr::GlobalVar(name) = call.owner().expr(call.callee()) else { return None };
     let global = module.global(name)?;
     Some((global.name.as_str(), &**global.prim_func()?))
@@ -134,8 +156,8 @@ fn is_copy(f: &Function) -> bool {
         && matches!(*f.operands(store), [_, to, value, at] if at == index && value == load && is_whole(to, y))
 }
 
-/// The entry function while it is lowered.
-struct Main<'m> {
+/// A function while it is lowered.
+struct Lowering<'m> {
     module: &'m IRModule,
     f: &'m Function,
     /// By value of the graph: its memory.
@@ -147,7 +169,7 @@ struct Main<'m> {
     taken: HashSet<String>,
 }
 
-impl<'m> Main<'m> {
+impl<'m> Lowering<'m> {
     fn new(module: &'m IRModule, f: &'m Function) -> Result<Self, PassError> {
         let unknown = || PassError::new("a type is not known");
         let params = |ids: &[NodeId]| -> Result<Vec<(String, ElemType, Vec<u64>)>, PassError> {
@@ -222,7 +244,7 @@ impl<'m> Main<'m> {
     }
 
     fn memory_of(&self, id: NodeId) -> Result<NodeId, PassError> {
-        self.memory.get(&id).copied().ok_or_else(|| PassError::new("a value has no memory").at(id).in_function(MAIN))
+        self.memory.get(&id).copied().ok_or_else(|| PassError::new("a value has no memory").at(id))
     }
 
     /// Notes where a value is.

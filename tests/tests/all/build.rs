@@ -201,10 +201,13 @@ fn variables_of_loops_may_be_unused() {
 #[test]
 #[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
 fn the_programs_of_a_build_compare_and_measure() {
-    for weights in [&[][..], &["--weights"]] {
+    for more in [&[][..], &["--weights"], &["-p", "groups.toml"]] {
         let folder = folder("build-programs");
+        let groups =
+            "steps = [{ include = \"builtin:build-c\" }]\n\n[extend]\nbefore-lowering = [\"relais.FuseOps\"]\n";
+        fs::write(folder.join("groups.toml"), groups).unwrap();
         let programs = ["-o", "net.c", "--main", "--bench", "--test-vectors", "--static"];
-        build(&folder, NET, &[&programs, weights].concat()).expect_success();
+        build(&folder, NET, &[&programs, more].concat()).expect_success();
         compile(&folder, &["net.c", "net_main.c"], "net");
         let vectors = ["net_in_0.npy", "net_in_1.npy", "net_out_0.npy", "net_out_1.npy"];
         let compare = || {
