@@ -18,6 +18,7 @@ pub mod lower_main;
 pub mod lower_ops;
 mod motion;
 pub mod narrow_index;
+mod obstacles;
 pub mod plan_memory;
 mod program;
 pub mod remove_no_op;

@@ -20,7 +20,11 @@
 //! once: operators without loop programs, calls of functions (`Inline` expands them), `If`, `Loop` and `Scan`; so
 //! are other graph functions, inputs and outputs whose sizes are not known, and those that are not tensors of numbers.
 
-use crate::program::set_attr;
+use crate::{
+    calls::MAIN,
+    obstacles::{foreign_elements, obstacle, obstacles},
+    program::set_attr,
+};
 use relais_plugin_api::{
     ir::{AttrData, AttrValue, OUTPUT_NAMES, kind},
     prelude::*,
@@ -28,8 +32,14 @@ use relais_plugin_api::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The entry function.
-const MAIN: &str = "main";
+/// Options of [`lower_main`].
+#[derive(PassOptions)]
+pub struct Options {
+    /// The element types that can be written in the end. Where there is an error, calls with other ones are errors, too, so that
+    /// all are known at once. If there are none, it is not known.
+    #[option(default = [])]
+    elements: Vec<String>,
+}
 
 /// Makes a loop program of the entry function.
 #[module_pass(
@@ -39,62 +49,18 @@ const MAIN: &str = "main";
     phase = "none",
     statistics(calls = "calls of loop programs"),
 )]
-pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let Some(f) = module.function(MAIN).cloned() else { return Ok(()) };
-    let faults = obstacles(module, &f);
+    let faults = obstacles(module, &f, true, false);
     if !faults.is_empty() {
-        faults.into_iter().for_each(|fault| cx.diagnostic(fault));
+        let others = foreign_elements(module, &options.elements);
+        faults.into_iter().chain(others).for_each(|fault| cx.diagnostic(fault));
         return Ok(());
     }
     let made = lower(module, &f)?;
     cx.count("calls", made.bindings(made.body()).iter().filter(|&&id| made.kind(id) == kind::CALL).count());
     module.set_prim_func(MAIN, made);
     Ok(())
-}
-
-fn fault(message: impl std::fmt::Display, help: &str) -> Diagnostic {
-    Diagnostic::error(message).code("K002").in_function(MAIN).help(help)
-}
-
-/// Returns everything that a loop program cannot say.
-fn obstacles(module: &IRModule, f: &Function) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
-    for (name, _) in module.functions().filter(|(name, _)| *name != MAIN) {
-        let help = "run `Inline` and `RemoveUnusedFunctions` before";
-        faults
-            .push(fault(format_args!("the module has the graph function `@{name}` besides the entry function"), help));
-    }
-    let values = f.params().iter().map(|&id| (id, "input")).chain(f.results(f.body()).iter().map(|&id| (id, "output")));
-    for (id, what) in values {
-        if memory_type(f, id).is_none() {
-            let message = format_args!("the {what} `{}` is not a tensor of numbers whose sizes are known", f.name(id));
-            faults.push(fault(message, "give inputs fixed sizes: `--input-shape`").at(id));
-        }
-    }
-    let uses = f.use_counts();
-    for id in f.bindings(f.body()).iter().copied() {
-        if let Some(message) = obstacle(module, f, id, uses[id.index()] > 0) {
-            let help = "run `LowerOps` and `Inline` before; conditionals and loops of graphs are not lowered yet";
-            faults.push(fault(message, help).at(id));
-        }
-    }
-    faults
-}
-
-/// Why a loop program cannot compute a binding of a graph function.
-fn obstacle(module: &IRModule, f: &Function, id: NodeId, is_used: bool) -> Option<String> {
-    Some(match f.expr(id) {
-        Expr::Constant(_) if !is_used || memory_type(f, id).is_some() => return None,
-        Expr::Constant(_) => "a constant is not a tensor of numbers".to_owned(),
-        Expr::TupleGetItem { .. } => return None,
-        Expr::Call(call) if kernel(module, call).is_some() => return None,
-        Expr::Call(call) => match call.op() {
-            Some(_) => format!("`{}` is not a loop program", call.op_name()),
-            None => "a function is called that is not a loop program".to_owned(),
-        },
-        Expr::If(_) => "`If` is not a loop program".to_owned(),
-        _ => "there is a value that loop programs do not have".to_owned(),
-    })
 }
 
 /// Whether [`lower`] makes a loop program of a function.

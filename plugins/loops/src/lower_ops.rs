@@ -21,10 +21,13 @@
 //! them are left, its calls come in the place of those of the function.
 //!
 //! A call without a kernel is an error, and all of them are reported at once, unless `keep` is set: an operator that has no
-//! kernels, sizes that are not known, a case that the operator's kernels do not cover.
+//! kernels, sizes that are not known, a case that the operator's kernels do not cover. With them comes what would keep
+//! `LowerMain` from lowering the entry function. Calls with the same reason are named together.
 
 use crate::{
+    calls::MAIN,
     groups::{lower_group, lowered_groups},
+    obstacles::{Grouped, Unfit, call_name, foreign_elements, obstacles, sizes_help, some_of, unfit},
     program::set_attr,
 };
 use relais_plugin_api::{
@@ -38,6 +41,9 @@ use relais_plugin_api::{
 };
 use std::collections::{HashMap, HashSet};
 
+/// The code of the error that a call has no loop program.
+const CODE: &str = "K001";
+
 /// Options of [`lower_ops`].
 #[derive(PassOptions)]
 pub struct Options {
@@ -47,6 +53,19 @@ pub struct Options {
     /// The most bytes of memory on the stack that the loop program of a group of calls may have.
     #[option(default = 4096, range = 0..)]
     most_bytes: i64,
+    /// The element types that can be written in the end. Where a call has no loop program, calls with other ones are errors,
+    /// too, so that all are known at once. If there are none, it is not known.
+    #[option(default = [])]
+    elements: Vec<String>,
+}
+
+/// A call without a loop program.
+struct Missing {
+    function: String,
+    call: NodeId,
+    message: String,
+    /// Its operator has kernels; the sizes of its arguments are not known.
+    is_open: bool,
 }
 
 /// Makes calls of loop programs of the calls of operators.
@@ -63,8 +82,10 @@ pub struct Options {
     ),
 )]
 pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    let before = module.clone();
     let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
     let mut kernels = Kernels::new(module);
+    let mut all_missing: Vec<Missing> = Vec::new();
     for name in names {
         let Some(f) = module.function(&name).cloned() else { continue };
         let mut ops = cx.ops(&f);
@@ -82,23 +103,12 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
                     return Err(PassError::new(error.message.as_str()).at(id).in_function(&name));
                 }
                 missing => {
-                    let why = match missing {
-                        Some(Err(error)) => error.message.to_string(),
-                        _ => "the operator has no kernels".to_owned(),
+                    let (why, is_open) = match missing {
+                        Some(Err(error)) => (error.message.to_string(), has_open_arguments(&f, call)),
+                        _ => ("the operator has no kernels".to_owned(), false),
                     };
                     let message = format!("`{}` has no loop program: {why}", call.op_name());
-                    if options.keep {
-                        if cx.wants_remarks() {
-                            cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
-                        }
-                    } else {
-                        let is_open = |&arg: &NodeId| !arg.is_absent() && f.type_of(arg).static_shape().is_none();
-                        let help = match call.args().iter().any(is_open) {
-                            true => "give all inputs fixed sizes: `--input-shape`",
-                            false => "let a pass make other calls of it before, or leave it as it is: `keep = true`",
-                        };
-                        cx.diagnostic(Diagnostic::error(message).code("K001").at(id).in_function(&name).help(help));
-                    }
+                    all_missing.push(Missing { function: name.clone(), call: id, message, is_open });
                 }
             }
         }
@@ -133,6 +143,15 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
         })?;
         module.set_function(&name, edit.into_function());
     }
+    if options.keep && cx.wants_remarks() {
+        for Missing { function, call, message, .. } in &all_missing {
+            cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(*call).in_function(function));
+        }
+    }
+    if !options.keep && !all_missing.is_empty() {
+        report(&before, all_missing, &options.elements).into_iter().for_each(|fault| cx.diagnostic(fault));
+        return Ok(());
+    }
     cx.count("kernels", kernels.made.len());
     let mut made = Vec::new();
     for (name, kernel) in kernels.made {
@@ -152,6 +171,46 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
         note_origins(module, name, if calls.len() > 1 { calls } else { within });
     }
     Ok(())
+}
+
+/// Whether a call has arguments whose sizes are not known, and none that loop programs never handle.
+fn has_open_arguments(f: &Function, call: CallView<'_>) -> bool {
+    let unfit: Vec<Unfit> =
+        call.args().iter().filter(|arg| !arg.is_absent()).filter_map(|&arg| unfit(f, arg)).collect();
+    !unfit.is_empty() && unfit.iter().all(|why| *why == Unfit::Open)
+}
+
+/// The errors about calls without loop programs, and what else keeps the module from becoming loop programs.
+fn report(module: &IRModule, missing: Vec<Missing>, elements: &[String]) -> Vec<Diagnostic> {
+    let (open, others): (Vec<Missing>, Vec<Missing>) = missing.into_iter().partition(|missing| missing.is_open);
+    let name =
+        |missing: &Missing| module.function(&missing.function).map_or_else(String::new, |f| call_name(f, missing.call));
+    let mut faults = Vec::new();
+    if let Some(first) = open.first() {
+        let message = match open.len() {
+            1 => first.message.clone(),
+            n => {
+                let names: Vec<String> = open.iter().map(name).collect();
+                format!(
+                    "{n} calls have no loop programs, as the sizes of their arguments are not known: {}",
+                    some_of(&names)
+                )
+            }
+        };
+        let fault = Diagnostic::error(message).code(CODE).at(first.call).in_function(&first.function);
+        faults.push(fault.help(sizes_help(module)));
+    }
+    let mut grouped = Grouped::new(CODE);
+    for missing in &others {
+        let help = "let a pass make other calls of it before, or give it a kernel";
+        grouped.add(missing.message.clone(), help, &missing.function, missing.call, name(missing));
+    }
+    faults.extend(grouped.finish());
+    if let Some(main) = module.function(MAIN) {
+        faults.extend(obstacles(module, main, false, !open.is_empty()));
+    }
+    faults.extend(foreign_elements(module, elements));
+    faults
 }
 
 /// By loop program: the names of what it computes, by call.
@@ -281,7 +340,7 @@ impl Kernels {
 }
 
 /// The name of a call in its model: the node's, otherwise that of the value that it computes.
-fn origin(f: &Function, id: NodeId) -> String {
+pub fn origin(f: &Function, id: NodeId) -> String {
     match f.attrs(id).meta(description::NAME) {
         Some(AttrValue::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
         _ => f.name(id).to_owned(),
