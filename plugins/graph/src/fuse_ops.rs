@@ -34,7 +34,7 @@ use std::{
 };
 
 config_option! {
-    "relay.FuseOps.max_depth": i64, default = 256, range = 1..,
+    "relay.FuseOps.max_depth": i64, default = 256, range = 1.., aliases = ["relax.FuseOps.max_depth"],
     doc = "The most operators in one group."
 }
 

@@ -68,6 +68,11 @@ struct Missing {
     is_open: bool,
 }
 
+config_option! {
+    "relax.transform.apply_legalize_ops": bool, default = true,
+    doc = "Whether `LowerOps` does anything."
+}
+
 /// Makes calls of loop programs of the calls of operators.
 #[module_pass(
     name = "relais.LowerOps",
@@ -82,6 +87,9 @@ struct Missing {
     ),
 )]
 pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    if cx.config("relax.transform.apply_legalize_ops") == Some(false) {
+        return Ok(());
+    }
     let before = module.clone();
     let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
     let mut kernels = Kernels::new(module);

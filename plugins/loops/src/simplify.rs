@@ -74,7 +74,10 @@ impl SimplifyConfig {
     }
 }
 
-config_option! { "tir.Simplify": SimplifyConfig, doc = "How loop programs are simplified." }
+config_option! {
+    "tir.Simplify": SimplifyConfig, aliases = ["tirx.StmtSimplify"],
+    doc = "How loop programs are simplified."
+}
 
 /// Simplifies the integers, the conditions and the control of loop programs.
 #[prim_func_pass(

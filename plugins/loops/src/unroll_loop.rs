@@ -59,7 +59,10 @@ pub struct UnrollLoopConfig {
     unroll_local_access: bool,
 }
 
-config_option! { "tir.UnrollLoop": UnrollLoopConfig, doc = "How loops are unrolled." }
+config_option! {
+    "tir.UnrollLoop": UnrollLoopConfig, aliases = ["tirx.UnrollLoop"],
+    doc = "How loops are unrolled."
+}
 
 /// The most bindings by which a function grows.
 const MOST_BINDINGS: u64 = 1 << 20;
