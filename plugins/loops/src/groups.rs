@@ -1,6 +1,7 @@
 //! Loop programs of groups: of functions whose calls are computed together, as `FuseOps` makes them.
 
 use crate::{
+    calls::MAIN,
     fuse::{shrink, stack},
     inline_producers::inline,
     lower_main::{is_lowered, kernel, lower},
@@ -21,7 +22,7 @@ pub fn is_group(f: &Function) -> bool {
 
 /// The names of the groups of a module that only call loop programs.
 pub fn lowered_groups(module: &IRModule) -> Vec<String> {
-    let groups = module.functions().filter(|(_, f)| is_group(f) && is_lowered(module, f));
+    let groups = module.functions().filter(|&(name, f)| name != MAIN && is_group(f) && is_lowered(module, f));
     groups.map(|(name, _)| name.to_owned()).collect()
 }
 

@@ -1,4 +1,4 @@
-//! What keeps a model from becoming loop programs, in few messages: what `LowerOps` and `LowerMain` report.
+//! The errors about models that cannot become loop programs, in few messages, which `LowerOps` and `LowerMain` report.
 
 use crate::{
     calls::MAIN,
@@ -37,7 +37,7 @@ pub fn call_name(f: &Function, id: NodeId) -> String {
     }
 }
 
-/// What is wrong with several places for the same reason.
+/// Places with the same fault.
 struct Group {
     message: String,
     help: &'static str,
@@ -136,7 +136,7 @@ pub fn obstacles(module: &IRModule, f: &Function, has_calls: bool, is_open: bool
     }
     let inputs = f.params().iter().map(|&id| (id, "input"));
     let outputs = f.results(f.body()).iter().filter(|id| !f.params().contains(id)).map(|&id| (id, "output"));
-    // What has open sizes: inputs, or else outputs.
+    // Those with open sizes: inputs, or else outputs.
     let mut open: Vec<(NodeId, &str)> = Vec::new();
     for (id, what) in inputs.chain(outputs) {
         let name = f.name(id);

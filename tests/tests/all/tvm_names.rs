@@ -10,7 +10,7 @@ const PROGRAM: &str = "prim @main(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), 
 }
 ";
 
-/// What `relais list` lists, by name: the aliases and the entry.
+/// The entries of `relais list`, by name, with their aliases.
 fn listed(what: &str) -> BTreeMap<String, (BTreeSet<String>, Value)> {
     let json = relais(["list", what, "--json"]).expect_success().stdout;
     let all: Vec<Value> = serde_json::from_str(&json).unwrap();
@@ -58,7 +58,7 @@ fn the_page_has_all_names_of_passes_and_each_works() {
         aliases.iter().any(|alias| is_of_loops(alias)) && !table.contains_key(name.trim_start_matches("relais."))
     });
     assert_eq!(missing.map(|(name, _)| name).collect::<Vec<_>>(), Vec::<&String>::new());
-    // What the page on loop programs calls names that work are all of them.
+    // The page on loop programs has all of them, too.
     let page = include_str!("../../../docs/loop-programs.md");
     let passes_there = page.split_once("| pass | TVM's names, which work here, too | |").unwrap().1;
     for line in passes_there.lines().skip(2).take_while(|line| line.starts_with('|')) {
