@@ -233,7 +233,7 @@ pub fn sizes_help(module: &IRModule) -> String {
     let (mut shapes, mut examples) = (Vec::new(), Vec::new());
     for &id in open.iter().take(MOST_NAMES) {
         let mut shown = |dim: Dim| match dim {
-            Dim::Static(size) => return size.to_string(),
+            Dim::Static(size) => size.to_string(),
             Dim::Symbol(name) => {
                 let name = format!("`{}`", String::from_utf8_lossy(f.bytes(name)));
                 if !examples.contains(&name) {
