@@ -218,7 +218,7 @@ pub fn foreign_elements(module: &IRModule, elements: &[String]) -> Vec<Diagnosti
     let report = |(elem, (function, id, names)): (String, (String, NodeId, Vec<String>))| {
         let message =
             format!("elements of the type {elem} cannot be written in the end: {} have them", some_of(&names));
-        Diagnostic::error(message).code("K003").at(id).in_function(&function)
+        Diagnostic::error(message).code("K006").at(id).in_function(&function)
     };
     by_type.into_iter().map(report).collect()
 }
