@@ -74,7 +74,7 @@ fn sizes_are_fixed_as_the_help_says() {
 "#;
     let all = errors("unbuildable-sizes", model, &[]);
     let help = "fix the sizes of the inputs, with what you need in the place of 1 for `N`: \
-                `--input-shape \"x:1,4\" --input-shape \"y:1,1,4\" --input-shape \"z:DIMENSIONS\"`\n";
+                `--input-shape \"x:1,4\" --input-shape \"y:1,1,4\" --input-shape \"z:DIMENSIONS\"`";
     check(&all, &[("[K001]: 3 calls have no loop programs", help)]);
     let shapes = ["--input-shape", "x:1,4", "--input-shape", "y:1,1,4", "--input-shape", "z:2"];
     build(&folder("unbuildable-fixed"), model, &[&["-o", "net.c"][..], &shapes].concat()).expect_success();
