@@ -329,7 +329,7 @@ fn r22_config_is_found_by_its_aliases() {
         let expected = [("acme.limit".to_owned(), Value::Int(limit))];
         assert_eq!(pipeline.scope.config, expected.into(), "{text}");
     }
-    // An alias is no prefix, and its values are checked as those of the name.
+    // Keys that only begin as an alias are unknown, and values are checked as those of the name.
     assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limits = 7", &fakes)), ["P002"]);
     assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limit = 10", &fakes)), ["P004"]);
     // Several plugins have an option of that name.

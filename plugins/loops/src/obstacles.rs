@@ -85,7 +85,7 @@ impl Grouped {
     }
 }
 
-/// Why a value is no memory.
+/// Why memory cannot hold a value.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Unfit {
     /// It is a sequence, for example.
