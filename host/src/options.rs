@@ -20,6 +20,8 @@ pub struct OptionSchema {
     pub default: Option<Value>,
     /// Whether it may be left out although it has no default.
     pub is_optional: bool,
+    /// Other keys that set it, if it is one of the context.
+    pub aliases: Vec<String>,
 }
 
 /// The values that an option accepts.
@@ -194,7 +196,7 @@ impl OptionSchema {
         }
         let name = name.ok_or(Malformed::Missing("option's name"))?;
         let kind = kind.ok_or(Malformed::Missing("option's type"))?;
-        let mut schema = Self { name, doc, kind, default, is_optional };
+        let mut schema = Self { name, doc, kind, default, is_optional, aliases: Vec::new() };
         // The default is checked like a user's value; the default of a struct consists of those of its options.
         schema.default = match (&schema.default, &schema.kind) {
             (Some(default), kind) => {
@@ -343,7 +345,7 @@ mod tests {
     use relais_plugin_api::boundary::wire::push_field;
 
     fn schema(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
-        OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false }
+        OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false, aliases: Vec::new() }
     }
 
     fn options() -> Vec<OptionSchema> {

@@ -109,7 +109,9 @@ impl Registry {
         let mut options: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
         for (plugin, provider) in providers.iter().enumerate() {
             for (index, option) in provider.records.options.iter().enumerate() {
-                options.entry(option.name.clone()).or_default().push((plugin, index));
+                for name in std::iter::once(&option.name).chain(&option.aliases) {
+                    options.entry(name.clone()).or_default().push((plugin, index));
+                }
             }
         }
         let names = Names::new(Named::Pass, &providers);
@@ -317,11 +319,20 @@ impl Registry {
 
     /// All options of the context, by key, with their plugins.
     pub fn config_options(&self) -> impl Iterator<Item = (&OptionSchema, &Provider)> {
-        let all = self.0.options.values().flatten();
-        all.map(|&(plugin, index)| {
+        let all = self.0.options.iter().flat_map(|(key, all)| all.iter().map(move |place| (key, place)));
+        all.filter_map(|(key, &(plugin, index))| {
             let provider = &*self.0.providers[plugin];
-            (&provider.records.options[index], provider)
+            let option = &provider.records.options[index];
+            (option.name == *key).then_some((option, provider))
         })
+    }
+
+    /// The name of the option of the context that a key sets: the key itself unless it is an alias of one.
+    pub(crate) fn config_name<'a>(&'a self, key: &'a str) -> &'a str {
+        match self.0.options.get(key).map(Vec::as_slice) {
+            Some(&[(plugin, index)]) => &self.0.providers[plugin].records.options[index].name,
+            _ => key,
+        }
     }
 
     /// Checks a value of an option of the context.
@@ -351,8 +362,8 @@ impl Registry {
 
     /// The defaults of all options of the context, by key, for a plugin that asks.
     pub(crate) fn config_defaults(&self, asking: &PluginRecord) -> BTreeMap<String, Value> {
-        let keys = self.0.options.keys();
-        keys.filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
+        let keys: BTreeSet<&String> = self.config_options().map(|(option, _)| &option.name).collect();
+        keys.into_iter().filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
     }
 
     /// The description of an operator that applies to a version: the one with the greatest first version that is not

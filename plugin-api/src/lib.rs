@@ -99,8 +99,8 @@ pub mod __private {
         },
         op::{Evaluator, Operator},
         options::{
-            Check, ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, check, check_with,
-            default_bytes, field,
+            Check, ChoiceSpec, ConfigSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, check,
+            check_with, default_bytes, field,
         },
         pass::{REWRITES, drive},
         prim::is_value_op,

@@ -92,6 +92,15 @@ pub struct OptionSpec {
     pub is_optional: bool,
 }
 
+/// An option of the context, as its author describes it. `config_option!` makes these.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigSpec {
+    /// The option, its name being the key.
+    pub option: OptionSpec,
+    /// Other keys that set it, such as those of other systems.
+    pub aliases: &'static [&'static str],
+}
+
 /// The values that an option accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -2,7 +2,8 @@
 
 use crate::reference::Judge;
 use relais::{
-    pass::{PassContext, RunCx, Scope},
+    manager::ContextBuilder,
+    pass::{RunCx, Scope},
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
@@ -10,7 +11,7 @@ use relais_conformance::{
     bench::Passes,
     filetest::{Case, CaseFile, Cases},
 };
-use relais_plugin_api::{ir::*, options::Value};
+use relais_plugin_api::ir::*;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -51,16 +52,20 @@ impl Libraries {
     pub fn same_as_linked(&self, case: &Case) -> Result<(), String> {
         // A case that cannot be run fails for that reason.
         let Ok(before) = case.prepare(&Judge) else { return Ok(()) };
-        let Ok(linked) = Judge.run(&case.pass, &case.options, &before) else { return Ok(()) };
-        let loaded = self.run(&case.pass, &case.options, &before)?;
+        let Ok(linked) = Judge.run_in(&case.pass, &case.options, &case.config, &before) else { return Ok(()) };
+        let loaded = self.run(case, &before)?;
         equal(&linked.unwrap_or(before), &loaded)
             .map_err(|difference| format!("loaded, the pass differs: {difference}"))
     }
 
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<IRModule, String> {
-        let pass = self.0.create(pass, options).map_err(|error| error.to_string())?;
+    fn run(&self, case: &Case, module: &IRModule) -> Result<IRModule, String> {
+        let pass = self.0.create(&case.pass, &case.options).map_err(|error| error.to_string())?;
         // Every member of a sequential pass is on, as where it is linked.
-        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
+        let mut builder = ContextBuilder::new(&self.0, &Scope::default()).opt_level(u8::MAX);
+        for (key, value) in &case.config {
+            builder = builder.config(key, value.clone());
+        }
+        let context = Arc::new(builder.build().map_err(|error| error.to_string())?);
         let ran = context.scope(|_| pass.run(module, &RunCx::new(&self.0))).map_err(|error| error.to_string())?;
         let outcome = ran.map_err(|error| error.to_string())?;
         Ok(outcome.module.unwrap_or_else(|| module.clone()))

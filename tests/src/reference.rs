@@ -32,6 +32,16 @@ impl Passes for Judge {
         Linked.run(pass, options, module)
     }
 
+    fn run_in(
+        &self,
+        pass: &str,
+        options: &Value,
+        config: &[(String, Value)],
+        module: &IRModule,
+    ) -> Result<Option<IRModule>, PassError> {
+        Linked.run_in(pass, options, config, module)
+    }
+
     fn changes_interface(&self, pass: &str, options: &Value) -> bool {
         Linked.changes_interface(pass, options)
     }

@@ -120,9 +120,15 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     }
     let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
     found.extend(operators.map(|(op, provider)| describe_operator(op, Some(provider))));
-    let options = registry.config_options().filter(|(option, _)| option.name == name);
+    let is_named = |option: &OptionSchema| option.name == name || option.aliases.iter().any(|alias| alias == name);
+    let options = registry.config_options().filter(|(option, _)| is_named(option));
     found.extend(options.map(|(option, provider)| {
-        format!("option {}\n  plugin   {}\n{}", option.name, plugin_of(provider), describe_option(option, "  "))
+        let aliases = match &*option.aliases {
+            [] => String::new(),
+            aliases => format!("  aliases  {}\n", aliases.join(", ")),
+        };
+        let described = describe_option(option, "  ");
+        format!("option {}\n  plugin   {}\n{aliases}{described}", option.name, plugin_of(provider))
     }));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));

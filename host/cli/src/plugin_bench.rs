@@ -1,8 +1,9 @@
 //! The conformance kit over plugins that the host loads.
 
 use relais::{
+    manager::ContextBuilder,
     options::{OptionSchema, OptionType},
-    pass::{Instrument, PassContext, PassInfo, RunCx, Scope, SkipReason},
+    pass::{Instrument, PassInfo, RunCx, Scope, SkipReason},
     plugin::{OperatorRecord, PassRecord, Records},
     registry::{CreateError, Provider, Registry},
 };
@@ -42,9 +43,23 @@ impl Passes for Registered<'_> {
     }
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        self.run_in(pass, options, &[], module)
+    }
+
+    fn run_in(
+        &self,
+        pass: &str,
+        options: &Value,
+        config: &[(String, Value)],
+        module: &IRModule,
+    ) -> Result<Option<IRModule>, PassError> {
         let pass = self.0.create(pass, options).map_err(not_made)?;
         // Every member of a sequential pass is on.
-        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
+        let mut builder = ContextBuilder::new(self.0, &Scope::default()).opt_level(u8::MAX);
+        for (key, value) in config {
+            builder = builder.config(key, value.clone());
+        }
+        let context = Arc::new(builder.build().map_err(PassError::new)?);
         let ran = context.scope(|_| pass.run(module, &RunCx::new(self.0))).map_err(PassError::new)?;
         ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
     }
@@ -90,6 +105,16 @@ impl Passes for PluginBench<'_> {
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         self.all.run(pass, options, module)
+    }
+
+    fn run_in(
+        &self,
+        pass: &str,
+        options: &Value,
+        config: &[(String, Value)],
+        module: &IRModule,
+    ) -> Result<Option<IRModule>, PassError> {
+        self.all.run_in(pass, options, config, module)
     }
 
     fn changes_interface(&self, pass: &str, options: &Value) -> bool {

@@ -203,13 +203,17 @@ fn statistic_json(statistic: &StatisticRecord) -> Value {
 
 /// An option of a pass, an instrument or a context. As deep as schemas go.
 pub fn option_json(option: &OptionSchema) -> Value {
-    json!({
+    let mut json = json!({
         "name": option.name,
         "doc": option.doc,
         "takes": type_json(&option.kind),
         "default": option.default.as_ref().map(value_json),
         "optional": option.is_optional,
-    })
+    });
+    if !option.aliases.is_empty() {
+        json["aliases"] = json!(option.aliases);
+    }
+    json
 }
 
 fn type_json(kind: &OptionType) -> Value {

@@ -146,7 +146,7 @@ impl<'a> Given<'a> {
 }
 
 fn option(name: &str, doc: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
-    OptionSchema { name: name.into(), doc: doc.into(), kind, default, is_optional: false }
+    OptionSchema { name: name.into(), doc: doc.into(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 
 /// An option with a choice of names; the first one is the default.

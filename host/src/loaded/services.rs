@@ -355,8 +355,9 @@ extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
     let encoded = state.guarded(|| {
         let context = PassContext::current();
         let cx = state.run.cx_in(&context);
-        let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
-        let value = set.cloned().or_else(|| registry.config_default(&key, plugin));
+        let key = registry.config_name(&key);
+        let set = cx.config.get(key).or_else(|| context.settings().config.get(key));
+        let value = set.cloned().or_else(|| registry.config_default(key, plugin));
         value.map(|value| value.encode().into())
     });
     encoded.into()

@@ -70,6 +70,18 @@ pub struct ConfigFacts {
     pub plugins: Vec<String>,
 }
 
+impl ConfigFacts {
+    /// Whether a key sets it: its name, or one of its aliases.
+    pub fn is_named(&self, key: &str) -> bool {
+        self.schema.name == key || self.schema.aliases.iter().any(|alias| alias == key)
+    }
+
+    /// All keys that set it, its name first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.schema.name.as_str()).chain(self.schema.aliases.iter().map(String::as_str))
+    }
+}
+
 /// The facts about a plugin.
 #[derive(Clone, Debug)]
 pub struct PluginFacts {

@@ -2,7 +2,7 @@
 
 use relais_plugin_api::{
     diagnostics::{Diagnostic, Severity},
-    ir::{IRModule, NodeId},
+    ir::{IRModule, MAIN, NodeId},
     text,
 };
 use std::fmt;
@@ -35,8 +35,20 @@ pub(crate) fn line_of(module: &IRModule, function: &str, node: NodeId) -> Option
     if node.is_absent() {
         return None;
     }
-    let function = module.function(function).or_else(|| module.main())?;
-    (node.index() < function.n_nodes()).then(|| text::display(function, node).to_string())
+    let function = if function.is_empty() { module.body(MAIN) } else { module.body(function) }?;
+    (node.index() < function.n_nodes()).then(|| shortened(text::display(function, node).to_string()))
+}
+
+/// A line whose middle is cut out if it is too long to be read: both ends say what it is, the result and the name of the node.
+fn shortened(line: String) -> String {
+    const ENDS: [usize; 2] = [200, 100];
+    if line.chars().nth(ENDS[0] + ENDS[1] + 1).is_none() {
+        return line;
+    }
+    let start: String = line.chars().take(ENDS[0]).collect();
+    let n = line.chars().count();
+    let end: String = line.chars().skip(n - ENDS[1]).collect();
+    format!("{start}…{end}")
 }
 
 impl fmt::Display for Said {

@@ -150,7 +150,7 @@ impl Fakes {
 
 /// An option.
 pub(crate) fn option(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
-    OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false }
+    OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 
 /// A module whose `main` returns its parameter.

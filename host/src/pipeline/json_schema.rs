@@ -24,7 +24,7 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         .config_options()
         .iter()
         .filter(|facts| facts.plugins.len() == 1)
-        .map(|facts| (facts.schema.name.clone(), option(&facts.schema)))
+        .flat_map(|facts| facts.names().map(|name| (name.to_owned(), option(&facts.schema))).collect::<Vec<_>>())
         .collect();
     let level = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
     let names = |what: &str| {

@@ -17,8 +17,8 @@ impl Resolver<'_> {
         let mut todo: Vec<(String, &Entry)> =
             entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
         while let Some((key, entry)) = todo.pop() {
-            if let Some(facts) = self.config.iter().find(|facts| facts.schema.name == key).cloned() {
-                match set.iter_mut().find(|(known, _)| known.schema.name == key) {
+            if let Some(facts) = self.config_named(&key) {
+                match set.iter_mut().find(|(known, _)| known.schema.name == facts.schema.name) {
                     Some((_, before)) => *before = overlaid(before, entry),
                     None => set.push((facts, entry.clone())),
                 }
@@ -26,7 +26,9 @@ impl Resolver<'_> {
             }
             let prefix = format!("{key}.");
             match &entry.value.value {
-                Literal::Table(inner) if self.config.iter().any(|facts| facts.schema.name.starts_with(&prefix)) => {
+                Literal::Table(inner)
+                    if self.config.iter().flat_map(ConfigFacts::names).any(|name| name.starts_with(&prefix)) =>
+                {
                     todo.extend(inner.iter().rev().map(|entry| (format!("{prefix}{}", entry.key.value), entry)));
                 }
                 _ => {
@@ -40,8 +42,18 @@ impl Resolver<'_> {
         values.collect()
     }
 
+    /// The option that a key sets; with the plugins of all, if there are several.
+    fn config_named(&self, key: &str) -> Option<ConfigFacts> {
+        let mut named = self.config.iter().filter(|facts| facts.is_named(key));
+        let first = named.next()?.clone();
+        Some(named.fold(first, |mut first, other| {
+            first.plugins.extend(other.plugins.iter().cloned());
+            first
+        }))
+    }
+
     fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
-        let known = self.config.iter().map(|facts| facts.schema.name.as_str());
+        let known = self.config.iter().flat_map(ConfigFacts::names);
         Fault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
             .note("`relais list options` shows the ones that are")
             .nearest(&nearest(key, known))
@@ -66,7 +78,7 @@ impl Resolver<'_> {
         let mut entries = Vec::new();
         for setting in &self.spec.settings {
             let key = setting.key.value.as_str();
-            let is_config = |key: &str| self.config.iter().any(|facts| facts.schema.name == key);
+            let is_config = |key: &str| self.config.iter().any(|facts| facts.is_named(key));
             if prefixes(key).any(|(prefix, _)| is_config(prefix)) {
                 entries.push(nest(setting, |prefix| is_config(prefix)));
                 continue;

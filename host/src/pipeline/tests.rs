@@ -2,7 +2,10 @@ use super::{
     fake::{Does, Fakes, module, option},
     *,
 };
-use crate::{manager, options::OptionType};
+use crate::{
+    manager,
+    options::{OptionSchema, OptionType},
+};
 use relais_plugin_api::options::Value;
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -303,6 +306,35 @@ fn r22_config_is_found_however_its_key_is_dotted() {
     assert_eq!(codes(&faults_of("steps = []\nconfig.acme.P.limits = 7", &fakes)), ["P002"]);
     assert_eq!(codes(&faults_of("steps = []\nconfig.acme = 7", &fakes)), ["P002"]);
     assert_eq!(codes(&faults_of("steps = []\nconfig.both = true", &fakes)), ["P011"]);
+}
+
+#[test]
+fn r22_config_is_found_by_its_aliases() {
+    let named = |name: &str, aliases: &[&str]| OptionSchema {
+        aliases: aliases.iter().map(|&alias| alias.into()).collect(),
+        ..option(name, OptionType::Int { min: 0, max: 9 }, Some(Value::Int(0)))
+    };
+    let fakes = Fakes::default()
+        .config(named("acme.limit", &["tvm.limit", "old.acme.limit"]), &["one"])
+        .config(named("other.limit", &["old.acme.limit"]), &["two"])
+        .config(named("third.limit", &["other.limit"]), &["three"]);
+    for (text, limit) in [
+        ("steps = []\nconfig = { \"tvm.limit\" = 7 }", 7),
+        ("steps = []\nconfig.tvm.limit = 7", 7),
+        // The last one holds.
+        ("steps = []\nconfig.tvm.limit = 7\nconfig.acme.limit = 5", 5),
+        ("steps = []\nconfig.acme.limit = 5\nconfig.tvm.limit = 7", 7),
+    ] {
+        let pipeline = parse(text).unwrap().resolve(&fakes).unwrap();
+        let expected = [("acme.limit".to_owned(), Value::Int(limit))];
+        assert_eq!(pipeline.scope.config, expected.into(), "{text}");
+    }
+    // Keys that only begin as an alias are unknown, and values are checked as those of the name.
+    assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limits = 7", &fakes)), ["P002"]);
+    assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limit = 10", &fakes)), ["P004"]);
+    // Several plugins have an option of that name.
+    assert_eq!(codes(&faults_of("steps = []\nconfig.old.acme.limit = 7", &fakes)), ["P011"]);
+    assert_eq!(codes(&faults_of("steps = []\nconfig.other.limit = 7", &fakes)), ["P011"]);
 }
 
 #[test]

@@ -421,15 +421,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::PASS => passes.push(read_pass(fields, offset)?),
             record_kind::OPERATOR => operators.push(read_operator(fields, offset + HEADER).map_err(malformed)?),
             record_kind::EVALUATOR => evaluators.push(read_evaluator(fields).map_err(malformed)?),
-            record_kind::OPTION => {
-                for field in Fields::new(fields) {
-                    let field = field.map_err(malformed)?;
-                    match field.tag {
-                        option_tag::OPTION => options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
-                        _ => field.skip().map_err(malformed)?,
-                    }
-                }
-            }
+            record_kind::OPTION => options.extend(read_option(fields).map_err(malformed)?),
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
@@ -710,6 +702,20 @@ fn read_evaluator(fields: &[u8]) -> Result<Evaluator<'_>, Malformed> {
         }
     }
     if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
+}
+
+/// An option of the context, with its aliases.
+fn read_option(fields: &[u8]) -> Result<Option<OptionSchema>, Malformed> {
+    let (mut option, mut aliases) = (None, Vec::new());
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            option_tag::OPTION => option = Some(OptionSchema::read(field.bytes)?),
+            option_tag::ALIAS => aliases.push(field.text()?.to_owned()),
+            _ => field.skip()?,
+        }
+    }
+    Ok(option.map(|option| OptionSchema { aliases, ..option }))
 }
 
 fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {

@@ -3,6 +3,7 @@
 use super::interpret::Compute;
 use relais_plugin_api::{
     boundary::{
+        abi::wanted,
         entry::{Item, registrations},
         instrument::PassInfoRec,
         local,
@@ -146,6 +147,23 @@ pub trait Passes: Compute + Sync {
     /// Returns an error if it fails.
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
 
+    /// The same with options of the context.
+    ///
+    /// # Errors
+    /// Returns an error if it fails, or options cannot be set.
+    fn run_in(
+        &self,
+        pass: &str,
+        options: &Value,
+        config: &[(String, Value)],
+        module: &IRModule,
+    ) -> Result<Option<IRModule>, PassError> {
+        match config {
+            [] => self.run(pass, options, module),
+            _ => Err(PassError::new("options of the context cannot be set here")),
+        }
+    }
+
     /// Whether a pass may change the interface of the program: it says so, and these options ask for it.
     fn changes_interface(&self, _pass: &str, _options: &Value) -> bool {
         false
@@ -218,6 +236,26 @@ impl Passes for Linked {
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let ran = local::run(pass, options, module)?;
+        Ok(ran.changed.then_some(ran.module))
+    }
+
+    fn run_in(
+        &self,
+        pass: &str,
+        options: &Value,
+        config: &[(String, Value)],
+        module: &IRModule,
+    ) -> Result<Option<IRModule>, PassError> {
+        let is_known = |key: &str| {
+            registrations().any(|entry| match entry.item {
+                Item::Option(spec) => spec.option.name == key || spec.aliases.contains(&key),
+                _ => false,
+            })
+        };
+        if let Some((key, _)) = config.iter().find(|(key, _)| !is_known(key)) {
+            return Err(PassError::new(format_args!("no option `{key}` is registered")));
+        }
+        let ran = local::run_in(pass, options, config, wanted::REMARKS, module)?;
         Ok(ran.changed.then_some(ran.module))
     }
 

@@ -28,6 +28,8 @@ pub struct Case {
     pub pass: String,
     /// Its options.
     pub options: Value,
+    /// Options of the context.
+    pub config: Vec<(String, Value)>,
     /// Passes to run first.
     pub before: Vec<String>,
     /// The pass leaves the module alone.
@@ -248,7 +250,7 @@ impl Case {
         let before = self.before.iter().map(|name| (name, self.lines.of("before")));
         for (name, line) in required.iter().map(|name| (name, pass_line)).chain(before) {
             make(name, &defaults, line)?;
-            let ran = passes.run(name, &defaults, &module);
+            let ran = passes.run_in(name, &defaults, &self.config, &module);
             module = ran.map_err(|error| one(Failure::of_pass(name, line, &error)))?.unwrap_or(module);
         }
         match verify(&module).as_slice() {
@@ -265,7 +267,7 @@ impl Case {
         let line = self.lines.module;
         let mut fail = |kind, message: String| failures.push(Failure::new(Reason::Kind(kind), line, message));
         let text_before = printed(before);
-        let ran = passes.run(&self.pass, &self.options, before);
+        let ran = passes.run_in(&self.pass, &self.options, &self.config, before);
         if printed(before) != text_before {
             fail(Kind::InputModified, "the module that it was given is another one afterwards".into());
             return None;
@@ -293,7 +295,7 @@ impl Case {
             fail(Kind::FalseChange, "it says that it changed the module, and nothing differs".into());
         }
         if self.idempotent {
-            let again = passes.run(&self.pass, &self.options, &after);
+            let again = passes.run_in(&self.pass, &self.options, &self.config, &after);
             let again = again.map_err(|error| format!("the second run fails: {error}"));
             let same = again.and_then(|again| match again {
                 Some(again) => equal(&after, &again).map_err(|difference| difference.to_string()),

@@ -27,6 +27,7 @@ pub fn evaluators(input: TokenStream) -> TokenStream {
 }
 
 /// Registers an option of the context: `config_option! { "acme.max_depth": i64, default = 3, range = 0..=10, doc = "…" }`.
+/// With `aliases = ["other.max_depth"]`, other keys set it, too.
 #[proc_macro]
 pub fn config_option(input: TokenStream) -> TokenStream {
     finish(options::config_option(input.into()))

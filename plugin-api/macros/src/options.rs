@@ -5,8 +5,9 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{
     Attribute, Data, DeriveInput, Expr, ExprArray, ExprLit, ExprPath, ExprRange, ExprUnary, Field, Fields, Ident, Lit,
-    LitStr, RangeLimits, Token, Type, UnOp,
+    LitStr, RangeLimits, Token, Type, UnOp, bracketed,
     parse::{Parse, ParseStream},
+    punctuated::Punctuated,
     spanned::Spanned,
 };
 
@@ -19,6 +20,8 @@ struct Args {
     unit: Option<LitStr>,
     doc: Option<LitStr>,
     name: Option<LitStr>,
+    /// Of options of the context.
+    aliases: Vec<LitStr>,
 }
 
 impl Parse for Args {
@@ -39,6 +42,11 @@ impl Parse for Args {
                 }
                 "name" => args.name = Some(input.parse()?),
                 "doc" => args.doc = Some(input.parse()?),
+                "aliases" => {
+                    let list;
+                    bracketed!(list in input);
+                    args.aliases = Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+                }
                 _ => {
                     let message = format!("unknown key `{key}`: an option takes `default`, `range`, `unit`, `name`");
                     return Err(syn::Error::new(key.span(), message));
@@ -54,7 +62,10 @@ impl Parse for Args {
 
 fn option_args(attrs: &[Attribute]) -> syn::Result<Args> {
     let mut found = attrs.iter().filter(|attr| attr.path().is_ident("option"));
-    let args = found.next().map_or_else(|| Ok(Args::default()), Attribute::parse_args)?;
+    let args: Args = found.next().map_or_else(|| Ok(Args::default()), Attribute::parse_args)?;
+    if let Some(alias) = args.aliases.first() {
+        return Err(syn::Error::new(alias.span(), "only options of the context have aliases"));
+    }
     match found.next() {
         Some(second) => Err(syn::Error::new(second.span(), "`#[option(…)]` stands once")),
         None => Ok(args),
@@ -301,11 +312,12 @@ pub fn config_option(input: TokenStream) -> syn::Result<TokenStream> {
     let spec = spec(&key.value(), &doc, &ty, &args)?;
     // No plugin is opened when a context is made.
     let is_checked = quote_spanned!(ty.span()=> <#ty as rt::OptionType>::CHECK.is_some());
+    let aliases = &args.aliases;
     let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option(&SPEC)));
     Ok(quote! {
         const _: () = {
             use ::relais_plugin_api::__private as rt;
-            const SPEC: rt::OptionSpec = #spec;
+            const SPEC: rt::ConfigSpec = rt::ConfigSpec { option: #spec, aliases: &[#(#aliases),*] };
             const _: () = assert!(!#is_checked, "an option of the context has no `check`: passes that read it check it");
             #register
         };

@@ -17,7 +17,7 @@ use crate::{
         BodyFn, CallRequest, ComputeFn, EvalCx, EvalFn, EvalRequest, Evaluator, GradientFn, InferCx, InferFn,
         InferRequest, OpCall, OpError, Operator, VerifyFn, make_kernel,
     },
-    options::{OptionSpec, OptionType, PassOptions, Value, check},
+    options::{ConfigSpec, OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
     rewrite::check_replacements,
 };
@@ -52,7 +52,7 @@ pub enum Item {
     /// An instrument: its record and constructor.
     Instrument(&'static InstrumentSpec, fn(&Value) -> Option<Result<InstrumentObject, PassError>>),
     /// An option of the context.
-    Option(&'static OptionSpec),
+    Option(&'static ConfigSpec),
     /// A pipeline.
     Pipeline,
 }

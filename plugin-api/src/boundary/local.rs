@@ -20,7 +20,7 @@ use crate::{
     infer::Operators,
     ir::*,
     op::{EvalFn, Operator},
-    options::{OptionKind, Value},
+    options::{ConfigSpec, OptionKind, Value},
     pass::{OpFactsTable, check_file_name},
 };
 use abi_stable::{
@@ -132,7 +132,10 @@ pub fn newest_version(domain: &str) -> Option<u32> {
 fn with_defaults(config: &[(String, Value)]) -> Value {
     let mut all = config.to_vec();
     for entry in registrations() {
-        let Item::Option(spec) = entry.item else { continue };
+        let Item::Option(&ConfigSpec { option: spec, aliases }) = entry.item else { continue };
+        for (key, _) in all.iter_mut().filter(|(key, _)| aliases.contains(&key.as_str())) {
+            *key = spec.name.to_owned();
+        }
         let default = match (spec.default, spec.kind) {
             (Some(default), _) => default.to_value(),
             (None, OptionKind::Struct(_)) => Value::Struct(Vec::new()),

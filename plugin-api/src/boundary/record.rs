@@ -11,7 +11,7 @@ use super::wire::{Writer, checksum};
 use crate::{
     ir::ElemType,
     op::{AttrSchema, Evaluator, Formal, Layout, Operator, Required, is_formula},
-    options::{OptionKind, OptionSpec, is_equal, write_options},
+    options::{ConfigSpec, OptionKind, OptionSpec, is_equal, write_options},
 };
 use version::needs;
 
@@ -271,10 +271,12 @@ pub mod op_flag {
     pub const COMPUTE: u32 = 64;
 }
 
-/// The tags of an option's record: one field.
+/// The tags of the record of an option of the context.
 pub mod option_tag {
     /// The option, its name being the key.
     pub const OPTION: u16 = 1;
+    /// Another key that sets it.
+    pub const ALIAS: u16 = 2;
 }
 
 /// The tags of an instrument's record.
@@ -405,7 +407,7 @@ pub enum Spec<'a> {
     /// Evaluators, one record each.
     Evaluators(&'a [Evaluator]),
     /// An option of the context.
-    Option(&'a OptionSpec),
+    Option(&'a ConfigSpec),
     /// An instrument.
     Instrument(&'a InstrumentSpec),
     /// A pipeline.
@@ -463,9 +465,15 @@ impl Spec<'_> {
                 }
             }
             Self::Option(spec) => {
-                check_name(spec.name);
+                check_name(spec.option.name);
                 let start = begin(w, record_kind::OPTION);
-                write_options(w, option_tag::OPTION, &[*spec], 0);
+                write_options(w, option_tag::OPTION, &[spec.option], 0);
+                let mut i = 0;
+                while i < spec.aliases.len() {
+                    check_name(spec.aliases[i]);
+                    i += 1;
+                }
+                w.texts(option_tag::ALIAS, spec.aliases);
                 end(w, start);
             }
             Self::Instrument(spec) => {
@@ -850,12 +858,15 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_and_damage_shows() {
-        const SPEC: OptionSpec = OptionSpec {
-            name: "a.b",
-            doc: "",
-            kind: crate::options::OptionKind::Bool,
-            default: None,
-            is_optional: false,
+        const SPEC: ConfigSpec = ConfigSpec {
+            option: OptionSpec {
+                name: "a.b",
+                doc: "",
+                kind: crate::options::OptionKind::Bool,
+                default: None,
+                is_optional: false,
+            },
+            aliases: &["c.d"],
         };
         const LEN: usize = Spec::Option(&SPEC).len();
         const BYTES: [u8; LEN] = Spec::Option(&SPEC).bytes();

@@ -52,7 +52,7 @@ pub use node::{
     list_policy, table_policy,
 };
 pub(crate) use opset::operator_hash;
-pub use opset::{IR_VERSION, OUTPUT_NAMES, OUTPUT_TYPES, is_same_domain, normal_domain};
+pub use opset::{IR_VERSION, OUTPUT_NAMES, OUTPUT_TYPES, PRIMITIVE, is_same_domain, normal_domain};
 pub use subgraph::Subgraph;
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};

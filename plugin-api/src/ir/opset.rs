@@ -4,6 +4,8 @@ use super::{node::attr_flag, *};
 
 /// Metadata of a root function node: the names of its outputs, by position.
 pub const OUTPUT_NAMES: &str = "output_names";
+/// Metadata of a function whose calls are computed together, as `FuseOps` makes them: TVM's name for it.
+pub const PRIMITIVE: &str = "Primitive";
 /// Metadata of a function node that was read from a model: the declared types of its outputs, by position.
 pub const OUTPUT_TYPES: &str = "output_types";
 

@@ -83,20 +83,34 @@ pub(crate) fn static_sizes(ty: Type<'_>) -> Option<(ElemType, Vec<u64>)> {
 
 /// The memory that a value of the call needs.
 fn memory(ty: Type<'_>, what: &str) -> Result<(ElemType, Vec<u64>), OpError> {
-    static_sizes(ty).ok_or_else(|| match ty.as_tensor() {
-        None => OpError::unsupported(format_args!("the shape of its {what} is not known")),
-        Some((elem, _)) if !elem.is_scalar() => {
-            let elem = elem.name().unwrap_or("unknown");
-            OpError::unsupported(format_args!(
-                "its {what} has elements of the type {elem}, which loop programs do not handle"
-            ))
-        }
-        Some(_) => OpError::unsupported(format_args!("the sizes of its {what} are not all known, or too large")),
+    static_sizes(ty).ok_or_else(|| match (ty.as_tensor(), ty.static_shape()) {
+        (None, _) => OpError::unsupported(format_args!("the shape of its {what} is not known")),
+        (_, None) => OpError::unsupported(format_args!("the sizes of its {what} are not all known")),
+        (_, Some(_)) => OpError::unsupported(format_args!("its {what} has more elements than can be counted")),
     })
+}
+
+/// Refuses values of the call whose elements loop programs do not have, whatever their sizes are.
+fn check_elements(ty: Type<'_>, what: &str) -> Result<(), OpError> {
+    match ty.elem() {
+        Some(ElemType::UNKNOWN) if ty.static_shape().is_some() => {
+            Err(OpError::unsupported(format_args!("the type of the elements of its {what} is not known")))
+        }
+        Some(elem) if elem != ElemType::UNKNOWN && !elem.is_scalar() => Err(OpError::unsupported(format_args!(
+            "its {what} has elements of the type {elem}, which loop programs do not handle"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the kernel of a call whose results are known, as text.
 pub(crate) fn make_kernel(call: &OpCall<'_>, compute: ComputeFn) -> Result<String, OpError> {
+    for at in (0..call.n_args()).filter(|&at| call.has_arg(at)) {
+        check_elements(call.input(at), &format!("argument {at}"))?;
+    }
+    for at in 0..call.n_outputs() {
+        check_elements(call.output(at), &format!("result {at}"))?;
+    }
     let mut given = Vec::with_capacity(call.n_args());
     for at in 0..call.n_args() {
         let ty = call.has_arg(at).then(|| memory(call.input(at), &format!("argument {at}"))).transpose()?;

@@ -88,6 +88,11 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
     let has_weights = cx.config_bool("build.weights") == Some(true);
     let mut globals = Globals::new(&name, has_weights);
     let mut program = Program::new(module, &name, options, has_weights)?;
+    let foreign = program.foreign_elements();
+    if !foreign.is_empty() {
+        foreign.into_iter().for_each(|fault| cx.diagnostic(fault));
+        return Ok(());
+    }
     for (file, text) in program.write(&mut globals)? {
         cx.file(&file, text.as_bytes())?;
     }
@@ -165,6 +170,37 @@ impl<'m> Program<'m> {
         let arena = checked_arena(main).map_err(|error| error.in_function(MAIN))?;
         let (checked, most_stack) = (options.bounds, u64::try_from(options.stack).unwrap_or(0));
         Ok(Self { functions, name, checked, most_stack, written: HashMap::new(), arena, has_weights })
+    }
+
+    /// The errors about elements of types that C does not have, one for each type.
+    fn foreign_elements(&self) -> Vec<Diagnostic> {
+        // By type: the first place, and the names of what has such elements.
+        let mut found: BTreeMap<String, (&str, NodeId, Vec<String>)> = BTreeMap::new();
+        for (name, f) in &self.functions {
+            let regions = f.all_bindings().flat_map(|id| f.regions(id).iter().flat_map(|&region| f.operands(region)));
+            let all = f.params().iter().chain(regions).copied().chain(f.all_bindings());
+            for id in all {
+                let Some(elem) = f.type_of(id).elem().filter(|&elem| c_type(elem).is_none()) else { continue };
+                let shown = match (name == MAIN, f.name(id)) {
+                    (true, "") => continue,
+                    (true, value) => format!("`{}`", comment(value)),
+                    (false, _) => origins(f).map_or_else(|| format!("`@{name}`"), |names| format!("`{names}`")),
+                };
+                let (.., names) = found.entry(elem.to_string()).or_insert_with(|| (name, id, Vec::new()));
+                if !names.contains(&shown) {
+                    names.push(shown);
+                }
+            }
+        }
+        let fault = |(elem, (function, id, names)): (String, (&str, NodeId, Vec<String>))| {
+            let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
+            let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+            Diagnostic::error(format_args!("C has no numbers of the type {elem}, which there are in {shown}{more}"))
+                .code("C005")
+                .at(id)
+                .in_function(function)
+        };
+        found.into_iter().map(fault).collect()
     }
 
     /// Which indices are checked.

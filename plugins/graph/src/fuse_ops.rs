@@ -19,12 +19,12 @@
 //!
 //! Scalars and short lists of integers, such as shapes, are put into the function; other constants are arguments, so that
 //! layers which differ in their weights alone share a function. A function has the attribute `Primitive`. It is written
-//! to ONNX as a model-local function, which runtimes inline; `Inline` does the same.
+//! to ONNX as a model-local function, which runtimes inline; `Inline` does the same. `LowerOps` makes one loop program of it.
 
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
-    ir::{BlockId, RArc, Subgraph, Users},
+    ir::{BlockId, PRIMITIVE, RArc, Subgraph, Users},
     op::FusionKind,
     prelude::*,
 };
@@ -34,12 +34,9 @@ use std::{
 };
 
 config_option! {
-    "relay.FuseOps.max_depth": i64, default = 256, range = 1..,
+    "relay.FuseOps.max_depth": i64, default = 256, range = 1.., aliases = ["relax.FuseOps.max_depth"],
     doc = "The most operators in one group."
 }
-
-/// The attribute that marks the functions that are made.
-const PRIMITIVE: &str = "Primitive";
 
 /// Options of [`fuse_ops`].
 #[derive(PassOptions)]

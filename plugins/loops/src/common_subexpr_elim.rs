@@ -39,6 +39,11 @@ use relais_plugin_api::{
 };
 use std::{cmp::Ordering, collections::HashMap};
 
+config_option! {
+    "tir.disable_cse_tir": bool, default = false, aliases = ["tirx.disable_cse_tir"],
+    doc = "Whether `CommonSubexprElim` does nothing."
+}
+
 /// Computes what a loop program computes twice only once.
 #[prim_func_pass(
     name = "relais.CommonSubexprElim",
@@ -49,7 +54,7 @@ use std::{cmp::Ordering, collections::HashMap};
 )]
 pub fn common_subexpr_elim(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let f = edit.function();
-    if !is_program(f) {
+    if cx.config("tir.disable_cse_tir") == Some(true) || !is_program(f) {
         return Ok(());
     }
     let ops = LoopOps::new(f);

@@ -59,6 +59,13 @@ pub fn bytes(f: &Function, memory: NodeId) -> u64 {
     n_elements(f, memory).and_then(|n| n.checked_mul(elem)).unwrap_or(u64::MAX)
 }
 
+/// The bytes of memory on the stack of a loop program.
+pub fn stack(f: &Function) -> u64 {
+    let ops = LoopOps::new(f);
+    let allocs = f.all_bindings().filter(|&id| ops.of(f, id) == Some(CoreOp::Alloc));
+    allocs.fold(0, |sum, id| sum.saturating_add(bytes(f, id)))
+}
+
 /// The memory that a statement reads and writes.
 #[derive(Default)]
 pub struct Effects {

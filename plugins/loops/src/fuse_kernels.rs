@@ -26,14 +26,14 @@
 use crate::{
     calls::{Calls, MAIN, stem},
     compute_at::at_reader,
-    fuse::{Shrunk, bytes, shrink},
+    fuse::{Shrunk, shrink, stack},
     inline_producers::inline,
 };
 use relais_plugin_api::{
     diagnostics::Severity,
     ir::{BlockId, Copier, kind},
     prelude::*,
-    prim::{CoreOp, LoopOps, PrimBuilder, n_outputs, prim_func},
+    prim::{CoreOp, PrimBuilder, n_outputs, prim_func},
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -360,11 +360,4 @@ impl Work {
         self.calls.replaced(&pair.calls, id, &pair.names);
         id
     }
-}
-
-/// The bytes of memory on the stack of a loop program.
-fn stack(f: &Function) -> u64 {
-    let ops = LoopOps::new(f);
-    let allocs = f.all_bindings().filter(|&id| ops.of(f, id) == Some(CoreOp::Alloc));
-    allocs.fold(0, |sum, id| sum.saturating_add(bytes(f, id)))
 }

@@ -66,7 +66,10 @@ pub struct LoopPartitionConfig {
     unroll_loop_with_partition_hint_no_interval: bool,
 }
 
-config_option! { "tir.LoopPartition": LoopPartitionConfig, doc = "How loops are cut." }
+config_option! {
+    "tir.LoopPartition": LoopPartitionConfig, aliases = ["s_tir.LoopPartition"],
+    doc = "How loops are cut."
+}
 
 /// Cuts loops where conditions in them change.
 #[prim_func_pass(

@@ -20,7 +20,11 @@
 //! once: operators without loop programs, calls of functions (`Inline` expands them), `If`, `Loop` and `Scan`; so
 //! are other graph functions, inputs and outputs whose sizes are not known, and those that are not tensors of numbers.
 
-use crate::program::set_attr;
+use crate::{
+    calls::MAIN,
+    obstacles::{foreign_elements, obstacle, obstacles},
+    program::set_attr,
+};
 use relais_plugin_api::{
     ir::{AttrData, AttrValue, OUTPUT_NAMES, kind},
     prelude::*,
@@ -28,8 +32,14 @@ use relais_plugin_api::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The entry function.
-const MAIN: &str = "main";
+/// Options of [`lower_main`].
+#[derive(PassOptions)]
+pub struct Options {
+    /// The element types that can be written in the end. Where there is an error, calls with other ones are errors, too, so that
+    /// all are known at once. If there are none, it is not known.
+    #[option(default = [])]
+    elements: Vec<String>,
+}
 
 /// Makes a loop program of the entry function.
 #[module_pass(
@@ -39,67 +49,45 @@ const MAIN: &str = "main";
     phase = "none",
     statistics(calls = "calls of loop programs"),
 )]
-pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let Some(f) = module.function(MAIN).cloned() else { return Ok(()) };
-    let faults = obstacles(module, &f);
+    let faults = obstacles(module, &f, true, false);
     if !faults.is_empty() {
-        faults.into_iter().for_each(|fault| cx.diagnostic(fault));
+        let others = foreign_elements(module, &options.elements);
+        faults.into_iter().chain(others).for_each(|fault| cx.diagnostic(fault));
         return Ok(());
     }
-    let made = Main::new(module, &f)?.lower()?;
+    let made = lower(module, &f)?;
     cx.count("calls", made.bindings(made.body()).iter().filter(|&&id| made.kind(id) == kind::CALL).count());
     module.set_prim_func(MAIN, made);
     Ok(())
 }
 
-fn fault(message: impl std::fmt::Display, help: &str) -> Diagnostic {
-    Diagnostic::error(message).code("K002").in_function(MAIN).help(help)
-}
-
-/// Returns everything that a loop program cannot say.
-fn obstacles(module: &IRModule, f: &Function) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
-    for (name, _) in module.functions().filter(|(name, _)| *name != MAIN) {
-        let help = "run `Inline` and `RemoveUnusedFunctions` before";
-        faults
-            .push(fault(format_args!("the module has the graph function `@{name}` besides the entry function"), help));
-    }
-    let values = f.params().iter().map(|&id| (id, "input")).chain(f.results(f.body()).iter().map(|&id| (id, "output")));
-    for (id, what) in values {
-        if memory_type(f, id).is_none() {
-            let message = format_args!("the {what} `{}` is not a tensor of numbers whose sizes are known", f.name(id));
-            faults.push(fault(message, "give inputs fixed sizes: `--input-shape`").at(id));
-        }
-    }
+/// Whether [`lower`] makes a loop program of a function.
+pub fn is_lowered(module: &IRModule, f: &Function) -> bool {
     let uses = f.use_counts();
-    for id in f.bindings(f.body()).iter().copied() {
-        let message = match f.expr(id) {
-            Expr::Constant(_) if uses[id.index()] == 0 || memory_type(f, id).is_some() => continue,
-            Expr::Constant(_) => "a constant is not a tensor of numbers".to_owned(),
-            Expr::TupleGetItem { .. } => continue,
-            Expr::Call(call) if kernel(module, call).is_some() => continue,
-            Expr::Call(call) => match call.op() {
-                Some(_) => format!("`{}` is not a loop program", call.op_name()),
-                None => "a function is called that is not a loop program".to_owned(),
-            },
-            Expr::If(_) => "`If` is not a loop program".to_owned(),
-            _ => "there is a value that loop programs do not have".to_owned(),
-        };
-        let help = "run `LowerOps` and `Inline` before; conditionals and loops of graphs are not lowered yet";
-        faults.push(fault(message, help).at(id));
-    }
-    faults
+    let mut values = f.params().iter().chain(f.results(f.body()));
+    values.all(|&id| memory_type(f, id).is_some())
+        && f.bindings(f.body()).iter().all(|&id| obstacle(module, f, id, uses[id.index()] > 0).is_none())
 }
 
 /// The element type and the sizes of a value that memory can hold.
-fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
+pub fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
     let (elem, dims) = f.type_of(id).as_tensor()?;
     let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
     (elem.is_scalar() && count_fits(&sizes)).then_some((elem, sizes))
 }
 
+/// Makes a loop program of a function whose calls are those of loop programs.
+///
+/// # Errors
+/// Returns an error if it contains something else.
+pub fn lower(module: &IRModule, f: &Function) -> Result<Function, PassError> {
+    Lowering::new(module, f)?.lower()
+}
+
 /// The loop program that a call calls.
-fn kernel<'m>(module: &'m IRModule, call: CallView<'_>) -> Option<(&'m str, &'m Function)> {
+pub fn kernel<'m>(module: &'m IRModule, call: CallView<'_>) -> Option<(&'m str, &'m Function)> {
     let Expr::GlobalVar(name) = call.owner().expr(call.callee()) else { return None };
     let global = module.global(name)?;
     Some((global.name.as_str(), &**global.prim_func()?))
@@ -134,8 +122,8 @@ fn is_copy(f: &Function) -> bool {
         && matches!(*f.operands(store), [_, to, value, at] if at == index && value == load && is_whole(to, y))
 }
 
-/// The entry function while it is lowered.
-struct Main<'m> {
+/// A function while it is lowered.
+struct Lowering<'m> {
     module: &'m IRModule,
     f: &'m Function,
     /// By value of the graph: its memory.
@@ -147,7 +135,7 @@ struct Main<'m> {
     taken: HashSet<String>,
 }
 
-impl<'m> Main<'m> {
+impl<'m> Lowering<'m> {
     fn new(module: &'m IRModule, f: &'m Function) -> Result<Self, PassError> {
         let unknown = || PassError::new("a type is not known");
         let params = |ids: &[NodeId]| -> Result<Vec<(String, ElemType, Vec<u64>)>, PassError> {
@@ -222,7 +210,7 @@ impl<'m> Main<'m> {
     }
 
     fn memory_of(&self, id: NodeId) -> Result<NodeId, PassError> {
-        self.memory.get(&id).copied().ok_or_else(|| PassError::new("a value has no memory").at(id).in_function(MAIN))
+        self.memory.get(&id).copied().ok_or_else(|| PassError::new("a value has no memory").at(id))
     }
 
     /// Notes where a value is.

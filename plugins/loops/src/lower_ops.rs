@@ -16,14 +16,24 @@
 //! shape of a `Reshape`, are omitted; calls with equal kernels share one, whose metadata `origins` names
 //! their nodes in the model, or their results if those have no names.
 //!
+//! A function with the metadata `Primitive`, which `FuseOps` makes, becomes one loop program as a whole: the kernels of its
+//! calls one behind the other, whose loops are then fused as `FuseKernels` does it. If more than `most_bytes` of memory between
+//! them are left, its calls come in the place of those of the function.
+//!
 //! A call without a kernel is an error, and all of them are reported at once, unless `keep` is set: an operator that has no
-//! kernels, sizes that are not known, a case that the operator's kernels do not cover.
+//! kernels, sizes that are not known, a case that the operator's kernels do not cover. With them comes what would keep
+//! `LowerMain` from lowering the entry function. Calls with the same reason are named together.
 
-use crate::program::set_attr;
+use crate::{
+    calls::MAIN,
+    groups::{lower_group, lowered_groups},
+    obstacles::{Grouped, Unfit, call_name, foreign_elements, obstacles, sizes_help, some_of, unfit},
+    program::set_attr,
+};
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, AttrValue, Dims, description, kind},
+    ir::{AttrData, AttrValue, Dims, description, inline_some_functions, kind},
     op::OpError,
     prelude::*,
     prim::{ORIGINS, n_outputs},
@@ -31,12 +41,36 @@ use relais_plugin_api::{
 };
 use std::collections::{HashMap, HashSet};
 
+/// The code of the error that a call has no loop program.
+const CODE: &str = "K001";
+
 /// Options of [`lower_ops`].
 #[derive(PassOptions)]
 pub struct Options {
     /// Whether calls that have no loop program stay as they are.
     #[option(default = false)]
     keep: bool,
+    /// The most bytes of memory on the stack that the loop program of a group of calls may have.
+    #[option(default = 4096, range = 0..)]
+    most_bytes: i64,
+    /// The element types that can be written in the end. Where a call has no loop program, calls with other ones are errors,
+    /// too, so that all are known at once. If there are none, it is not known.
+    #[option(default = [])]
+    elements: Vec<String>,
+}
+
+/// A call without a loop program.
+struct Missing {
+    function: String,
+    call: NodeId,
+    message: String,
+    /// Its operator has kernels; the sizes of its arguments are not known.
+    is_open: bool,
+}
+
+config_option! {
+    "relax.transform.apply_legalize_ops": bool, default = true,
+    doc = "Whether `LowerOps` does anything."
 }
 
 /// Makes calls of loop programs of the calls of operators.
@@ -46,11 +80,20 @@ pub struct Options {
     opt_level = 0,
     required = ["relais.InferType"],
     phase = "none",
-    statistics(lowered = "calls lowered", kernels = "loop programs made"),
+    statistics(
+        lowered = "calls lowered",
+        kernels = "loop programs made of calls",
+        groups = "loop programs made of groups"
+    ),
 )]
 pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    if cx.config("relax.transform.apply_legalize_ops") == Some(false) {
+        return Ok(());
+    }
+    let before = module.clone();
     let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
     let mut kernels = Kernels::new(module);
+    let mut all_missing: Vec<Missing> = Vec::new();
     for name in names {
         let Some(f) = module.function(&name).cloned() else { continue };
         let mut ops = cx.ops(&f);
@@ -68,23 +111,12 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
                     return Err(PassError::new(error.message.as_str()).at(id).in_function(&name));
                 }
                 missing => {
-                    let why = match missing {
-                        Some(Err(error)) => error.message.to_string(),
-                        _ => "the operator has no kernels".to_owned(),
+                    let (why, is_open) = match missing {
+                        Some(Err(error)) => (error.message.to_string(), has_open_arguments(&f, call)),
+                        _ => ("the operator has no kernels".to_owned(), false),
                     };
                     let message = format!("`{}` has no loop program: {why}", call.op_name());
-                    if options.keep {
-                        if cx.wants_remarks() {
-                            cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
-                        }
-                    } else {
-                        let is_open = |&arg: &NodeId| !arg.is_absent() && f.type_of(arg).static_shape().is_none();
-                        let help = match call.args().iter().any(is_open) {
-                            true => "give all inputs fixed sizes: `--input-shape`",
-                            false => "let a pass make other calls of it before, or leave it as it is: `keep = true`",
-                        };
-                        cx.diagnostic(Diagnostic::error(message).code("K001").at(id).in_function(&name).help(help));
-                    }
+                    all_missing.push(Missing { function: name.clone(), call: id, message, is_open });
                 }
             }
         }
@@ -105,6 +137,12 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
                 let ty = f.tensor_type(*elem, dims);
                 f.set_type(result, ty);
             }
+            // The call keeps its name, also if nothing takes its place as a whole.
+            if let Some(&first) = results.first() {
+                let f = at.function_mut();
+                let call = if f.kind(first) == kind::TUPLE_GET_ITEM { f.operands(first)[0] } else { first };
+                f.inherit_value(call, id);
+            }
             match (n_results, &*results) {
                 (None, &[result]) => at.take_over(id, result),
                 _ => at.replace_results(id, results),
@@ -113,11 +151,138 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
         })?;
         module.set_function(&name, edit.into_function());
     }
+    if options.keep && cx.wants_remarks() {
+        for Missing { function, call, message, .. } in &all_missing {
+            cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(*call).in_function(function));
+        }
+    }
+    if !options.keep && !all_missing.is_empty() {
+        report(&before, all_missing, &options.elements).into_iter().for_each(|fault| cx.diagnostic(fault));
+        return Ok(());
+    }
     cx.count("kernels", kernels.made.len());
+    let mut made = Vec::new();
     for (name, kernel) in kernels.made {
         module.set_prim_func(&name, kernel);
+        made.push(name);
+    }
+    let groups = lower_groups(module, cx, u64::try_from(options.most_bytes).unwrap_or(0))?;
+    let callers = callers(module);
+    for name in made {
+        match callers.get(&name) {
+            Some(calls) => note_origins(module, &name, calls),
+            None => drop(module.remove(&name)),
+        }
+    }
+    for (name, within) in &groups {
+        let calls = callers.get(name).map_or(&[][..], Vec::as_slice);
+        note_origins(module, name, if calls.len() > 1 { calls } else { within });
     }
     Ok(())
+}
+
+/// Whether a call has arguments whose sizes are not known, and none that loop programs never handle.
+fn has_open_arguments(f: &Function, call: CallView<'_>) -> bool {
+    let unfit: Vec<Unfit> =
+        call.args().iter().filter(|arg| !arg.is_absent()).filter_map(|&arg| unfit(f, arg)).collect();
+    !unfit.is_empty() && unfit.iter().all(|why| *why == Unfit::Open)
+}
+
+/// The errors about calls without loop programs, and what else keeps the module from becoming loop programs.
+fn report(module: &IRModule, missing: Vec<Missing>, elements: &[String]) -> Vec<Diagnostic> {
+    let (open, others): (Vec<Missing>, Vec<Missing>) = missing.into_iter().partition(|missing| missing.is_open);
+    let name =
+        |missing: &Missing| module.function(&missing.function).map_or_else(String::new, |f| call_name(f, missing.call));
+    let mut faults = Vec::new();
+    if let Some(first) = open.first() {
+        let message = match open.len() {
+            1 => first.message.clone(),
+            n => {
+                let names: Vec<String> = open.iter().map(name).collect();
+                format!(
+                    "{n} calls have no loop programs, as the sizes of their arguments are not known: {}",
+                    some_of(&names)
+                )
+            }
+        };
+        let fault = Diagnostic::error(message).code(CODE).at(first.call).in_function(&first.function);
+        faults.push(fault.help(sizes_help(module)));
+    }
+    let mut grouped = Grouped::new(CODE);
+    for missing in &others {
+        let help = "let a pass make other calls of it before, or give it a kernel";
+        grouped.add(missing.message.clone(), help, &missing.function, missing.call, name(missing));
+    }
+    faults.extend(grouped.finish());
+    if let Some(main) = module.function(MAIN) {
+        faults.extend(obstacles(module, main, false, !open.is_empty()));
+    }
+    faults.extend(foreign_elements(module, elements));
+    faults
+}
+
+/// By loop program: the names of what it computes, by call.
+type Callers = HashMap<String, Vec<String>>;
+
+/// The calls of the functions of a module, in order.
+fn callers(module: &IRModule) -> Callers {
+    let mut callers = Callers::new();
+    for (_, f) in module.functions() {
+        for id in f.all_bindings() {
+            if let Some(Expr::GlobalVar(name)) = f.call(id).map(|call| f.expr(call.callee())) {
+                callers.entry(name.to_owned()).or_default().push(origin(f, id));
+            }
+        }
+    }
+    callers
+}
+
+/// Makes loop programs of the groups of which all calls are lowered, and puts the calls of others in the place of their calls.
+/// Returns the loop programs that were made, with the names of what is computed in each.
+fn lower_groups(
+    module: &mut IRModule,
+    cx: &PassCx<'_>,
+    most_bytes: u64,
+) -> Result<Vec<(String, Vec<String>)>, PassError> {
+    let mut groups = Vec::new();
+    // Groups that stay functions, as their calls cannot be replaced.
+    let mut stay: HashSet<String> = HashSet::new();
+    loop {
+        // One may call another one.
+        let names: Vec<String> = lowered_groups(module).into_iter().filter(|name| !stay.contains(name)).collect();
+        if names.is_empty() {
+            break;
+        }
+        let mut inlined: Vec<String> = Vec::new();
+        for name in names {
+            cx.check_cancelled()?;
+            let Some(f) = module.function(&name).cloned() else { continue };
+            match lower_group(module, &f, most_bytes).map_err(|error| error.in_function(&name))? {
+                Ok(group) => {
+                    let calls = f.all_bindings().filter(|&id| f.call(id).is_some());
+                    groups.push((name.clone(), calls.map(|id| origin(&f, id)).collect()));
+                    module.set_prim_func(&name, group);
+                }
+                Err(why) => {
+                    if cx.wants_remarks() {
+                        let message = format!("the group does not become one loop program: {why}");
+                        cx.diagnostic(Diagnostic::new(Severity::REMARK, message).in_function(&name));
+                    }
+                    inlined.push(name);
+                }
+            }
+        }
+        inline_some_functions(module, &|name| inlined.iter().any(|group| group == name)).map_err(PassError::new)?;
+        let callers = callers(module);
+        for name in inlined {
+            match callers.contains_key(&name) {
+                true => drop(stay.insert(name)),
+                false => drop(module.remove(&name)),
+            }
+        }
+    }
+    cx.count("groups", groups.len());
+    Ok(groups)
 }
 
 /// The calls with several results that something uses as one value.
@@ -178,30 +343,27 @@ impl Kernels {
             self.made.push((name, kernel));
             self.made.len() - 1
         });
-        let (name, kernel) = &mut self.made[at];
-        add_origin(kernel, &origin(f, id));
-        Lowered { name: name.clone(), read, results }
+        Lowered { name: self.made[at].0.clone(), read, results }
     }
 }
 
 /// The name of a call in its model: the node's, otherwise that of the value that it computes.
-fn origin(f: &Function, id: NodeId) -> String {
+pub fn origin(f: &Function, id: NodeId) -> String {
     match f.attrs(id).meta(description::NAME) {
         Some(AttrValue::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
         _ => f.name(id).to_owned(),
     }
 }
 
-fn add_origin(kernel: &mut Function, origin: &str) {
-    if origin.is_empty() {
+/// Notes what a loop program computes.
+fn note_origins<'n>(module: &mut IRModule, name: &str, names: impl IntoIterator<Item = &'n String>) {
+    let names: Vec<Vec<u8>> =
+        names.into_iter().filter(|name| !name.is_empty()).map(|name| name.as_bytes().to_vec()).collect();
+    let Some(kernel) = module.global(name).and_then(|global| global.prim_func()).filter(|_| !names.is_empty()) else {
         return;
-    }
-    let attrs = kernel.attrs(kernel.root());
-    let mut all: Vec<Vec<u8>> = match attrs.meta(ORIGINS) {
-        Some(AttrValue::Strings(names)) => names.strings().map(<[u8]>::to_vec).collect(),
-        _ => Vec::new(),
     };
-    all.push(origin.as_bytes().to_vec());
+    let mut kernel = Function::clone(kernel);
     let root = kernel.root();
-    set_attr(kernel, root, &Attr::meta(ORIGINS, AttrData::Strings(all)));
+    set_attr(&mut kernel, root, &Attr::meta(ORIGINS, AttrData::Strings(names)));
+    module.set_prim_func(name, kernel);
 }

@@ -23,7 +23,7 @@
 //! program, by an index out of bounds or a division by zero, is a fault of it and not an effect.
 //!
 //! It does so until nothing more goes. TVM's pass keeps values that nothing uses, memory that nothing reads, and stores that
-//! are overwritten. It has no options.
+//! are overwritten, unless `use_dataflow_analysis` is set. The options are those of the context's option `tir.RemoveNoOp`.
 
 use crate::program::{are_same_values, call, is_program};
 use relais_plugin_api::{
@@ -34,6 +34,22 @@ use relais_plugin_api::{
 };
 use std::collections::{HashMap, HashSet};
 
+/// Options of [`remove_no_op`], those of TVM's `RemoveNoOpConfig`.
+#[derive(PassOptions)]
+pub struct RemoveNoOpConfig {
+    /// Whether stores are removed that are overwritten before anything reads them. TVM's default is `false`.
+    #[option(default = true)]
+    use_dataflow_analysis: bool,
+    /// How often a loop program is gone through; 0 is until nothing more goes.
+    #[option(default = 0, range = 0..)]
+    max_simplification_steps: i64,
+}
+
+config_option! {
+    "tir.RemoveNoOp": RemoveNoOpConfig, aliases = ["tirx.RemoveNoOp"],
+    doc = "What has no effect, and how long it is looked for."
+}
+
 /// Removes what has no effect from loop programs.
 #[prim_func_pass(
     name = "relais.RemoveNoOp",
@@ -43,23 +59,29 @@ use std::collections::{HashMap, HashSet};
     statistics(removed = "bindings removed"),
 )]
 pub fn remove_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let config: RemoveNoOpConfig = cx.config("tir.RemoveNoOp").ok_or("nobody registered `tir.RemoveNoOp`")?;
     if !is_program(edit.function()) {
         return Ok(());
     }
     // Without a store, others may be overwritten at once, or write what is there.
-    while remove(edit, cx)? {
+    let mut n_steps = 0;
+    while remove(edit, cx, config.use_dataflow_analysis)? {
         cx.check_cancelled()?;
+        n_steps += 1;
+        if n_steps == config.max_simplification_steps {
+            break;
+        }
     }
     Ok(())
 }
 
 /// Removes what has no effect as the program is; returns whether there is anything.
-fn remove(edit: &mut Editor, cx: &PassCx<'_>) -> Result<bool, PassError> {
+fn remove(edit: &mut Editor, cx: &PassCx<'_>, drops_overwritten: bool) -> Result<bool, PassError> {
     let f = edit.function();
     let ops = LoopOps::new(f);
     let survey = Survey::new(f, &ops);
     let mut live = survey.live(f, &ops, &HashSet::new());
-    let overwritten = survey.overwritten(f, &ops, &live);
+    let overwritten = if drops_overwritten { survey.overwritten(f, &ops, &live) } else { HashSet::new() };
     if !overwritten.is_empty() {
         live = survey.live(f, &ops, &overwritten);
     }

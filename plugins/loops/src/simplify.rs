@@ -34,7 +34,7 @@
 //! it would join more than 16, it leaves them alone.
 //!
 //! TVM's pass takes `n + 1 > n` to be true of every integer, `x * 0` to be 0 and `x - x` to be 0 of floats too, and drops
-//! `A[0] = A[0] + 0.0`.
+//! `A[0] = A[0] + 0.0`. A remark says where there are such operations on floats.
 
 mod conditions;
 mod sums;
@@ -74,7 +74,10 @@ impl SimplifyConfig {
     }
 }
 
-config_option! { "tir.Simplify": SimplifyConfig, doc = "How loop programs are simplified." }
+config_option! {
+    "tir.Simplify": SimplifyConfig, aliases = ["tirx.StmtSimplify"],
+    doc = "How loop programs are simplified."
+}
 
 /// Simplifies the integers, the conditions and the control of loop programs.
 #[prim_func_pass(
@@ -90,8 +93,42 @@ pub fn simplify(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyConfig) ->
     let everywhere: SimplifyConfig = cx.config("tir.Simplify").ok_or("nobody registered `tir.Simplify`")?;
     if is_program(edit.function()) {
         simplify_with(edit, options.or(&everywhere), HashMap::new())?;
+        if cx.wants_remarks() {
+            remark_identities(edit.function(), cx);
+        }
     }
     Ok(())
+}
+
+/// Says which operations on floats TVM would simplify as those of real numbers.
+fn remark_identities(f: &Function, cx: &PassCx<'_>) {
+    let ops = LoopOps::new(f);
+    let is_zero = |id: NodeId| f.imm(id).and_then(|imm| imm.as_float()) == Some(0.0);
+    let real = |&id: &NodeId| {
+        let (op, &[a, b]) = (ops.of(f, id)?, f.call(id)?.args()) else { return None };
+        let is_float = f.type_of(id).elem().is_some_and(ElemType::is_float);
+        match op {
+            _ if !is_float => None,
+            CoreOp::Mul if is_zero(a) || is_zero(b) => Some("0"),
+            CoreOp::Sub if a == b => Some("0"),
+            CoreOp::Add if is_zero(a) || is_zero(b) => Some("the other operand"),
+            _ => None,
+        }
+    };
+    let all: Vec<(NodeId, &str)> = f.all_bindings().filter_map(|id| Some((id, real(&id)?))).collect();
+    if let Some(&(id, value)) = all.first() {
+        let more = match all.len() - 1 {
+            0 => String::new(),
+            n => format!(", and so do {n} more in this function"),
+        };
+        cx.remark(
+            id,
+            format_args!(
+                "it stays{more}: with real numbers it would be {value}, which TVM makes of it; with floats, NaN, infinities \
+                 and the sign of zero differ"
+            ),
+        );
+    }
 }
 
 /// The facts that hold in the turns of loops, by their variables: how sums compare with 0.

@@ -52,7 +52,10 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
-config_option! { "tir.disable_storage_rewrite": bool, default = false, doc = "Whether `StorageRewrite` does nothing." }
+config_option! {
+    "tir.disable_storage_rewrite": bool, default = false, aliases = ["tirx.disable_storage_rewrite"],
+    doc = "Whether `StorageRewrite` does nothing."
+}
 
 /// The most places that are looked at for one memory, those that were made last.
 const MOST_PLACES: usize = 256;

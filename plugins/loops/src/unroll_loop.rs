@@ -29,7 +29,7 @@
 //! `unrolled`.
 //!
 //! `Simplify` before it makes more extents constant. TVM's pass differs: it refuses an `unrolled` loop with a negative
-//! extent, its product of turns and steps overflows, and it has no limit.
+//! extent, its product of turns and steps overflows, and it has no limit. A remark says where it would unroll a loop by that.
 
 use crate::program::{Loop, call, is_program, set_kind};
 use relais_plugin_api::{
@@ -59,7 +59,10 @@ pub struct UnrollLoopConfig {
     unroll_local_access: bool,
 }
 
-config_option! { "tir.UnrollLoop": UnrollLoopConfig, doc = "How loops are unrolled." }
+config_option! {
+    "tir.UnrollLoop": UnrollLoopConfig, aliases = ["tirx.UnrollLoop"],
+    doc = "How loops are unrolled."
+}
 
 /// The most bindings by which a function grows.
 const MOST_BINDINGS: u64 = 1 << 20;
@@ -276,6 +279,17 @@ impl<'a> Planner<'a> {
             self.cx.remark(id, message);
             is_unrolled = false;
         }
+        if !is_unrolled
+            && loop_kind == Some(LoopKind::Serial)
+            && is_inner
+            && self.is_few_in_32_bits(turns, within.max_step)
+        {
+            let steps = steps.unwrap_or(u64::MAX);
+            self.cx.remark(
+                id,
+                format_args!("the loop stays: it takes {steps} steps; TVM counts in 32 bits, where these are few"),
+            );
+        }
         if is_unrolled {
             self.here.steps = self.here.steps.saturating_mul(n_turns);
             self.here.depth += 1;
@@ -292,6 +306,12 @@ impl<'a> Planner<'a> {
             self.plan.insert(id, Plan::Mark);
         }
         Ok(size)
+    }
+
+    /// Whether the steps of a loop, which are too many, are few enough where the product overflows 32 bits.
+    fn is_few_in_32_bits(&self, turns: Option<u64>, max_step: i64) -> bool {
+        let (Some(Ok(turns)), steps) = (turns.map(u32::try_from), self.here.steps) else { return false };
+        steps != u64::MAX && i64::from(turns.wrapping_mul(steps as u32) as i32) <= max_step
     }
 }
 

@@ -63,7 +63,7 @@ pub struct VectorizeLoopOptions {
 }
 
 config_option! {
-    "tir.disable_vectorize": bool, default = false,
+    "tir.disable_vectorize": bool, default = false, aliases = ["tirx.disable_vectorize"],
     doc = "Whether `VectorizeLoop` makes serial loops of vectorized ones, rather than vectors."
 }
 

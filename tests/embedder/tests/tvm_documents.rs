@@ -118,7 +118,7 @@ fn levels_and_requirements_of_members_hold() {
 /// A pass with an option that says it.
 fn with_depth() -> Pass {
     let kind = OptionType::Int { min: 0, max: 9 };
-    let schema = OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default: Some(Value::Int(3)), is_optional: false };
+    let schema = OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default: Some(Value::Int(3)), is_optional: false, aliases: Vec::new() };
     let make = |options: &Value| {
         let depth = options.get("depth").map(Value::to_string).unwrap_or_default();
         Ok(Pass::module("my.Deep", 0, move |_, cx| {

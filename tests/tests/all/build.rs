@@ -25,14 +25,14 @@ const NET: &str = r#"def @main(%image: Tensor[(1, 2, 4, 4), float32], %rows: Ten
 }
 "#;
 
-fn build(folder: &Path, text: &str, args: &[&str]) -> Run {
+pub fn build(folder: &Path, text: &str, args: &[&str]) -> Run {
     fs::write(folder.join("model.relay"), text).unwrap();
     let mut relais = Command::new(&workspace().relais);
     relais.current_dir(folder).args(["build", "model.relay"]).args(args).env_remove("RELAIS_PLUGIN_PATH");
     Run::of(&mut relais)
 }
 
-fn c_files(folder: &Path) -> Vec<String> {
+pub fn c_files(folder: &Path) -> Vec<String> {
     files(folder).into_iter().filter(|name| !name.ends_with(".relay") && !name.contains(".repro")).collect()
 }
 
@@ -205,10 +205,13 @@ fn variables_of_loops_may_be_unused() {
 #[test]
 #[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
 fn the_programs_of_a_build_compare_and_measure() {
-    for weights in [&[][..], &["--weights"]] {
+    for more in [&[][..], &["--weights"], &["-p", "groups.toml"]] {
         let folder = folder("build-programs");
+        let groups =
+            "steps = [{ include = \"builtin:build-c\" }]\n\n[extend]\nbefore-lowering = [\"relais.FuseOps\"]\n";
+        fs::write(folder.join("groups.toml"), groups).unwrap();
         let programs = ["-o", "net.c", "--main", "--bench", "--test-vectors", "--static"];
-        build(&folder, NET, &[&programs, weights].concat()).expect_success();
+        build(&folder, NET, &[&programs, more].concat()).expect_success();
         compile(&folder, &["net.c", "net_main.c"], "net");
         let vectors = ["net_in_0.npy", "net_in_1.npy", "net_out_0.npy", "net_out_1.npy"];
         let compare = || {
@@ -253,75 +256,6 @@ fn test_vectors_that_cannot_be_computed_are_an_error() {
     let said = build(&folder, model, &run).expect_failure().stderr;
     assert!(said.contains("the test vectors cannot be computed: ") && said.contains("nothing was written"), "{said}");
     assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
-}
-
-#[test]
-fn what_cannot_be_built_is_named_all_at_once_and_nothing_is_written() {
-    let folder = folder("build-refused");
-    let model = r#"def @main(%x: Tensor[(N, 4), float32], %y: Tensor[(4), float32]) #[opset = {"": 17}] {
-  %a = Relu(%x);
-  %b = Neg(%a);
-  %c = acme::Unheard(%y);
-  (%b, %c)
-}
-"#;
-    let said = build(&folder, model, &["-o", "net.c"]).expect_failure().stderr;
-    for expected in [
-        "error[K001]: `Relu` has no loop program: the sizes of its argument 0 are not all known",
-        "error[K001]: `Neg` has no loop program: the sizes of its argument 0 are not all known",
-        "error[K001]: `Unheard` has no loop program: the operator has no kernels",
-        "nothing was written",
-    ] {
-        assert!(said.contains(expected), "{expected}\n{said}");
-    }
-    assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
-    let model = model.replace("  %c = acme::Unheard(%y);\n", "").replace("%c", "%y");
-    let said = build(&folder, &model, &["-o", "net.c", "--input-shape", "x:3,4"]).expect_success();
-    assert!(said.stdout.contains("net.c ("), "{}", said.stdout);
-}
-
-/// The state of a recurrent network is on the stack. That of weights without elements may have any size.
-#[test]
-fn states_that_do_not_fit_the_stack_are_refused() {
-    let folder = folder("build-state");
-    let model = |hidden: u64| {
-        format!(
-            r#"def @main(%x: Tensor[(2, 1, 3), float32], %w: Tensor[(0, {hidden}, 3), float32], %r: Tensor[(0, {hidden}, {hidden}), float32]) #[opset = {{"": 14}}] {{
-  (_, %h) = RNN(%x, %w, %r, hidden_size = {hidden}) -> 2;
-  %h
-}}
-"#
-        )
-    };
-    for (hidden, expected) in [
-        ((1 << 16) + 1, "its state takes too much of the stack"),
-        (1 << 62, "the sizes of its argument 1 are not all known, or too large"),
-    ] {
-        let said = build(&folder, &model(hidden), &["-o", "net.c"]).expect_failure().stderr;
-        assert!(said.contains(&format!("error[K001]: `RNN` has no loop program: {expected}")), "{said}");
-        assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
-    }
-}
-
-#[test]
-fn conditionals_and_foreign_numbers_are_refused() {
-    let folder = folder("build-foreign");
-    let conditional = r#"def @main(%x: Tensor[(4), float32], %c: Tensor[(), bool]) #[opset = {"": 17}] {
-  %y = if (%c) { %a = Relu(%x); %a } else { %b = Neg(%x); %b };
-  %y
-}
-"#;
-    let half = r#"def @main(%x: Tensor[(4), float16]) #[opset = {"": 17}] { %y = Relu(%x); %y }"#;
-    let text = r#"def @main(%x: Tensor[(4), string]) #[opset = {"": 17}] { %x }"#;
-    for (model, expected) in [
-        (conditional, "error[K002]: `If` is not a loop program"),
-        (half, "C has no numbers of the type float16"),
-        (text, "error[K002]: the input `x` is not a tensor of numbers whose sizes are known"),
-    ] {
-        let said = build(&folder, model, &["-o", "net.c"]).expect_failure().stderr;
-        assert!(said.contains(expected), "{expected}\n{said}");
-        assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
-    }
 }
 
 #[test]

@@ -146,6 +146,34 @@ fn a_sequence_of_a_program_that_embeds_the_host_goes_through_both_levels() {
     assert_eq!(seen, ["relais.FoldConstant graph", "relais.Simplify loops", "relais.UnrollLoop loops"]);
 }
 
+/// TVM marks both loops, as the product of their turns is 0 in 32 bits; with 0 steps it marks none.
+#[test]
+fn loops_that_tvm_unrolls_by_an_overflow_are_named() {
+    let text = include_str!("../../filetests/UnrollLoop/overflow.relay");
+    for steps in ["70000", "0"] {
+        let text = text.replace("auto_unroll_max_step = 70000", &format!("auto_unroll_max_step = {steps}"));
+        let (_, said) = run_text(&text, &["--passes", "UnrollLoop", "--remarks=missed"]);
+        let said = said.expect_success().stderr;
+        let remark = "missed: `relais.UnrollLoop`: the loop stays: it takes 4294967296 steps; TVM counts in 32 bits";
+        let is_named = said.contains(remark);
+        assert_eq!(is_named, steps == "70000", "{said}");
+    }
+    let (_, said) = run_text(BOTH, &["--passes", "UnrollLoop,Simplify", "--remarks=missed"]);
+    assert!(!said.stderr.contains("missed: "), "{said:?}");
+}
+
+/// One remark for a function, however many operations there are.
+#[test]
+fn identities_of_real_numbers_are_named() {
+    let text = include_str!("../../filetests/Simplify/floats_stay.relay");
+    let (_, said) = run_text(text, &["--passes", "Simplify", "--remarks=missed"]);
+    let said = said.expect_success().stderr;
+    let start =
+        "missed: `relais.Simplify`: it stays, and so do 2 more in this function: with real numbers it would be 0";
+    assert!(said.contains(start) && said.contains("at: %a = %v * 0.0"), "{said}");
+    assert_eq!(said.matches("missed: ").count(), 1, "{said}");
+}
+
 #[test]
 fn graph_pipelines_leave_loop_programs_alone() {
     for level in ["-O0", "-O1", "-O2", "-O3"] {

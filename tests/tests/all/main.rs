@@ -68,6 +68,8 @@ mod threads;
 mod transform;
 mod tutorial;
 mod tvm_documents;
+mod tvm_names;
+mod unbuildable;
 mod untrue;
 mod written;
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 /// The keys that the header of a case may have.
-pub const KEYS: [&str; 8] = ["pass", "options", "before", "unchanged", "idempotent", "types", "numbers", "tolerance"];
+pub const KEYS: [&str; 9] =
+    ["pass", "options", "config", "before", "unchanged", "idempotent", "types", "numbers", "tolerance"];
 
 /// The beginning of the key `numbers`, followed by the reason why the case cannot be compared.
 pub(super) const NOT_EVALUATED: &str = "not evaluated: ";
@@ -58,10 +59,15 @@ impl Case {
             number.filter(|number| *number >= 0.0)
         };
         let options = |value: &toml::Value| value.is_table().then(|| to_value(value));
+        let config = |value: &toml::Value| match options(value)? {
+            Value::Struct(config) => Some(config),
+            _ => None,
+        };
         let reasons = format!("a text that begins with `{NOT_EVALUATED}`");
         Ok(Self {
             pass: read.value("pass", "a name", text)?.unwrap_or_else(|| folder.to_owned()),
             options: read.value("options", "a table", options)?.unwrap_or_else(|| Value::Struct(Vec::new())),
+            config: read.value("config", "a table", config)?.unwrap_or_default(),
             before: read.value("before", "a list of names", names)?.unwrap_or_default(),
             unchanged: flag("unchanged")?.unwrap_or(false),
             idempotent: flag("idempotent")?.unwrap_or(true),
@@ -201,7 +207,7 @@ mod tests {
             (line, how.as_str()),
             (
                 2,
-                "unknown key `unchange`; the keys are `pass`, `options`, `before`, `unchanged`, `idempotent`, `types`, `numbers`, `tolerance`"
+                "unknown key `unchange`; the keys are `pass`, `options`, `config`, `before`, `unchanged`, `idempotent`, `types`, `numbers`, `tolerance`"
             )
         );
         let (line, how) = failure(&format!("//! types = true\n//! unchanged = \n{MODULE}"));
@@ -211,6 +217,7 @@ mod tests {
         for (value, what) in [
             ("pass = 1", "`pass` is not a name; "),
             ("options = []", "`options` is not a table; "),
+            ("config = 1", "`config` is not a table; "),
             ("before = [1]", "`before` is not a list of names; "),
             ("unchanged = 1", "`unchanged` is not `true` or `false`; "),
             ("numbers = \"wrong\"", "`numbers` is not a text that begins with `not evaluated: `; "),

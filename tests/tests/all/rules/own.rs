@@ -56,8 +56,14 @@ fn r01_a_rewrite_of_the_program_that_does_not_settle_fails() {
 /// A pass that reports its option.
 fn with_depth(default: Option<Value>) -> Pass {
     let kind = OptionType::Int { min: 0, max: 9 };
-    let options =
-        vec![OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default, is_optional: false }];
+    let options = vec![OptionSchema {
+        name: "depth".into(),
+        doc: "How deep.".into(),
+        kind,
+        default,
+        is_optional: false,
+        aliases: Vec::new(),
+    }];
     let make = |options: &Value| {
         let depth = options.get("depth").map(Value::to_string).unwrap_or_default();
         Ok(Pass::module("my.Deep", 0, move |_, cx| {
@@ -90,7 +96,14 @@ fn r21_a_pass_of_the_program_has_options_as_those_of_plugins() {
 /// An option of contexts.
 fn config_of(key: &str) -> OptionSchema {
     let kind = OptionType::Int { min: 0, max: 9 };
-    OptionSchema { name: key.into(), doc: "How deep.".into(), kind, default: Some(Value::Int(1)), is_optional: false }
+    OptionSchema {
+        name: key.into(),
+        doc: "How deep.".into(),
+        kind,
+        default: Some(Value::Int(1)),
+        is_optional: false,
+        aliases: Vec::new(),
+    }
 }
 
 #[test]
