@@ -300,10 +300,9 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     };
     if let (Some(row), Ok(key)) = (known, &key)
         && row["key"] == key.as_str()
+        && if row["status"] == "ok" { is_whole(row, job, &folder) } else { !retry }
     {
-        if if row["status"] == "ok" { is_whole(row, job, &folder) } else { !retry } {
-            return Row { value: row.clone(), was_known: true };
-        }
+        return Row { value: row.clone(), was_known: true };
     }
     let mut row = json!({
         "model": job.name(), "status": "failed", "cached": false, "calls": null, "bytes": null, "files": [], "sizes": [],
