@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn vectors_are_divided_in_each_lane() {
         let text = "prim @k(%x: Tensor[(4), float64]) -> (%y: Tensor[(4), float64]) {
-            store(%y, load(%x, 0, lanes = 4) / broadcast(8.0, lanes = 4), 0);
+            store(%y, load(%x, 0, lanes = 4) / broadcast(8.0f64, lanes = 4), 0);
         }";
         let outcome = Trial::of("exact-division.DivToMul").run(text).unwrap();
         assert!(outcome.text.contains("* broadcast(0.125f64, lanes = 4)"), "{}", outcome.text);
