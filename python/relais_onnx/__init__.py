@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _sys.version_info < (3, 12):
     # Later ones refuse it by themselves; here, its threads would wait for ever when the interpreter ends.
     try:
-        import _xxsubinterpreters as _interpreters
+        import _xxsubinterpreters as _interpreters  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         pass
     else:

@@ -221,6 +221,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> _MakesModulePass: ...
 @overload
@@ -229,6 +230,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> ModulePass: ...
 @overload
@@ -237,6 +239,7 @@ def module_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, ModulePass]: ...
 def module_pass(
@@ -275,6 +278,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> _MakesFunctionPass: ...
 @overload
@@ -283,6 +287,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> FunctionPass: ...
 @overload
@@ -291,6 +296,7 @@ def function_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, FunctionPass]: ...
 def function_pass(

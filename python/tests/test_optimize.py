@@ -454,8 +454,8 @@ def test_rules_that_cannot_be_parsed(module, tmp_path):
 @pytest.mark.thread_unsafe(reason="the modules of Python are those of all threads")
 def test_messages_say_what_is_wrong(module, tmp_path, monkeypatch):
     for arguments, error, text in (
-        ({"disable": ["\udcff"]}, ValueError, r"`disable` must be text.*'\\udcff'"),
-        ({"rules": ["\udcff"]}, ValueError, "`rules` must be text"),
+        ({"disable": ["\udcff"]}, ValueError, r"a name in `disable` is not valid Unicode: '\\udcff'"),
+        ({"rules": ["\udcff"]}, ValueError, "in `rules` is not valid Unicode"),
         ({"pipeline": b"x"}, TypeError, "`pipeline` must be .*, not `bytes`"),
     ):
         with pytest.raises(error, match=text):
