@@ -164,7 +164,7 @@ impl Judged {
             What::Own { is_judged: false, .. } => Ok(()),
             What::Own { rules, pass, .. } => judge_rules(rules, pass, registry),
         };
-        // Of one that was stopped there is no verdict.
+        // One that was stopped has no verdict.
         if current().is_none_or(|state| !state.is_stopped()) {
             *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
         }

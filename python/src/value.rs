@@ -57,7 +57,7 @@ pub(crate) fn plain<'py>(object: &Bound<'py, PyAny>, is_list: bool) -> PyResult<
     if is_own {
         return Ok(object.clone());
     }
-    // There is no such number before there is NumPy, which takes long to import.
+    // Before NumPy is imported, no value is one of its numbers; importing it takes long.
     let modules = object.py().import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
     let Some(numpy) = modules.get_item("numpy")? else { return Ok(object.clone()) };
     if object.is_instance(&numpy.getattr("generic")?)? {

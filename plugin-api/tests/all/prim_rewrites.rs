@@ -128,8 +128,8 @@ const RULES: &str = "
 ";
 
 fn is_power_of_two(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
-    let number = found.number(0)?.as_float().ok_or("it is no float")?;
-    if number.log2().fract() == 0.0 { Ok(()) } else { Err(format!("{number} is no power of two").into()) }
+    let number = found.number(0)?.as_float().ok_or("it is not a float")?;
+    if number.log2().fract() == 0.0 { Ok(()) } else { Err(format!("{number} is not a power of two").into()) }
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn rules_of_loop_programs_make_a_pass() {
     assert!(outcome.text.contains("Neg("), "the graph stays");
     let expected = [
         "`shift`: `elem(x) == int64` does not hold",
-        "`exact`: `is_power_of_two(c)` does not hold: 3 is no power of two",
+        "`exact`: `is_power_of_two(c)` does not hold: 3 is not a power of two",
     ];
     assert_eq!(outcome.declined(), expected);
 }

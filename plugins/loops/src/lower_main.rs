@@ -51,7 +51,7 @@ pub struct Options {
 )]
 pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let Some(f) = module.function(MAIN).cloned() else { return Ok(()) };
-    let faults = obstacles(module, &f, true, false);
+    let faults = obstacles(module, &f, true, true);
     if !faults.is_empty() {
         let others = foreign_elements(module, &options.elements);
         faults.into_iter().chain(others).for_each(|fault| cx.diagnostic(fault));

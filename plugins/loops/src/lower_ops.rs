@@ -215,7 +215,7 @@ fn report(module: &IRModule, missing: Vec<Missing>, elements: &[String]) -> Vec<
     }
     faults.extend(grouped.finish());
     if let Some(main) = module.function(MAIN) {
-        faults.extend(obstacles(module, main, false, !open.is_empty()));
+        faults.extend(obstacles(module, main, false, open.is_empty()));
     }
     faults.extend(foreign_elements(module, elements));
     faults

@@ -111,9 +111,9 @@ pub fn unfit(f: &Function, id: NodeId) -> Option<Unfit> {
     }
 }
 
-/// Returns everything in the entry function, and beside it, that loop programs cannot say. Calls of operators are left out, and
-/// groups, if `LowerOps` reports them itself; so are open sizes of inputs and outputs if `is_open` says that they are known.
-pub fn obstacles(module: &IRModule, f: &Function, has_calls: bool, is_open: bool) -> Vec<Diagnostic> {
+/// Returns everything in the entry function, and beside it, that loop programs cannot say: with `has_calls` also calls of
+/// operators, and groups; with `has_sizes` also open sizes of inputs and outputs. `LowerOps` reports these itself.
+pub fn obstacles(module: &IRModule, f: &Function, has_calls: bool, has_sizes: bool) -> Vec<Diagnostic> {
     let mut faults = Grouped::new("K002");
     let mut made = Vec::new();
     let is_left = |f: &Function| has_calls || !is_group(f);
@@ -156,7 +156,7 @@ pub fn obstacles(module: &IRModule, f: &Function, has_calls: bool, is_open: bool
         };
         faults.add(message, "", MAIN, id, format!("`{name}`"));
     }
-    if let (Some(&(id, what)), false) = (open.first(), is_open) {
+    if let (Some(&(id, what)), true) = (open.first(), has_sizes) {
         let names: Vec<String> = open.iter().map(|&(id, _)| format!("`{}`", f.name(id))).collect();
         let s = if names.len() > 1 { "s" } else { "" };
         let message = format!("the sizes of the {what}{s} {} are not all known", some_of(&names));
