@@ -1,5 +1,5 @@
 """Networks for small machines, with seeded weights: the keyword spotter and the autoencoder of MLPerf Tiny in their shapes,
-and small perceptrons."""
+small perceptrons, recurrent layers, and a chain of elementwise operators."""
 
 from __future__ import annotations
 
@@ -81,6 +81,16 @@ def perceptron(name: str, *sizes: int) -> ModelProto:
     return net.model([1, sizes[0]], value, [1, sizes[-1]])
 
 
+def elementwise() -> ModelProto:
+    """Nine elementwise operators on 2^20 numbers."""
+    net = Network("elementwise")
+    half, bound = (net.constant(np.array([number])) for number in (0.5, 1.25))
+    value = net.op("Relu", [net.op("Add", [net.op("Mul", ["input", half]), bound])])
+    square = net.op("Mul", [value, value])
+    value = net.op("Max", [net.op("Abs", [net.op("Sub", [square, half])]), "input"])
+    return net.model([1 << 20], net.op("Neg", [net.op("Min", [value, square])]), [1 << 20])
+
+
 def recurrent() -> ModelProto:
     """Each recurrent operator, with numbers of hidden values that are no multiples of others."""
     net = Network("recurrent")
@@ -107,6 +117,7 @@ def recurrent() -> ModelProto:
 
 MODELS: dict[str, Callable[[], ModelProto]] = {
     "keyword_spotting": keyword_spotting,
+    "elementwise": elementwise,
     "recurrent": recurrent,
     "autoencoder": lambda: perceptron("autoencoder", 640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640),
     "perceptron_4": lambda: perceptron("perceptron_4", 4, 16, 16, 2),

@@ -34,10 +34,20 @@ impl Helpers {
     }
 
     /// The smaller or the larger one of two floats: a NaN if one is, and of zeros the negative or the positive one.
+    ///
+    /// Each comparison takes another one of two zeros, and of a number and a NaN; the bits of both say what holds. Compilers
+    /// make vectors of that, unlike of conditions that ask for a sign.
     pub fn extreme(&mut self, elem: ElemType, is_max: bool) -> String {
-        let ty = c_type(elem).unwrap_or("float");
-        let (name, sign, zero) = if is_max { ("max", '>', "!signbit(a)") } else { ("min", '<', "signbit(a)") };
-        let body = format!("return a {sign} b || a != a || (a == b && {zero}) ? a : b;");
+        let (ty, bits) = if elem.bits() == 64 { ("double", "uint64_t") } else { ("float", "uint32_t") };
+        let (name, sign, both) = if is_max {
+            ("max", '>', format!("x = (x & y) | (0 - ({bits})isunordered(a, b));"))
+        } else {
+            ("min", '<', "x |= y;".to_owned())
+        };
+        let body = format!(
+            "{ty} m = a {sign} b ? a : b, n = b {sign} a ? b : a; {bits} x, y; \
+             memcpy(&x, &m, sizeof x); memcpy(&y, &n, sizeof y); {both} memcpy(&m, &x, sizeof m); return m;"
+        );
         self.add(format!("{name}_{ty}"), ty, &format!("{ty} a, {ty} b"), &body)
     }
 

@@ -92,6 +92,7 @@ const TAKEN: &[&str] = &[
     "isnan",
     "isinf",
     "signbit",
+    "isunordered",
 ];
 
 /// Names that are given once.
