@@ -12,12 +12,17 @@ use relais_plugin_api::{
     ir::*,
     text::{self, PrintOptions},
 };
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 /// The operators that modules consist of.
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     ops: Vec<OpShape>,
+    /// For each of them, the versions of the operator: their numbers.
+    versions: Vec<Arc<[usize]>>,
     /// The most common ones.
     common: Vec<usize>,
     /// Those that the tested pass looks at.
@@ -108,7 +113,13 @@ impl Vocabulary {
             [] => common.clone(),
             favourites => all(&|name| favourites.iter().any(|favourite| favourite == name)),
         };
-        Self { ops, common, favourites }
+        let mut of_name: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+        for (at, op) in ops.iter().enumerate() {
+            of_name.entry((&op.domain, &op.name)).or_default().push(at);
+        }
+        let of_name: HashMap<_, Arc<[usize]>> = of_name.into_iter().map(|(name, all)| (name, all.into())).collect();
+        let versions = ops.iter().map(|op| of_name[&(&*op.domain, &*op.name)].clone()).collect();
+        Self { ops, versions, common, favourites }
     }
 
     /// The operator of a number as it was when the operator set had a version.
@@ -117,9 +128,8 @@ impl Vocabulary {
         if !op.domain.is_empty() {
             return Some(op);
         }
-        let is_same = |other: &&OpShape| other.domain == op.domain && other.name == op.name;
-        let fits = |other: &&OpShape| i64::from(other.since) <= version;
-        self.ops.iter().filter(is_same).filter(fits).max_by_key(|other| other.since)
+        let versions = self.versions[index].iter().map(|&at| &self.ops[at]);
+        versions.filter(|other| i64::from(other.since) <= version).max_by_key(|other| other.since)
     }
 
     /// The version of a domain other than ONNX's own: the newest that a plugin describes.
@@ -322,7 +332,7 @@ impl Builder<'_> {
     /// A call that its operator takes.
     fn call(&mut self, tape: &mut Tape<'_>, block: BlockId) {
         for _ in 0..N_TRIES {
-            let Vocabulary { ops, common, favourites } = self.vocabulary;
+            let Vocabulary { ops, common, favourites, .. } = self.vocabulary;
             let index = match tape.below(8) {
                 0..4 if !favourites.is_empty() => favourites[tape.pick(favourites.len())],
                 4 | 5 if !common.is_empty() => common[tape.pick(common.len())],
