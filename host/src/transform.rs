@@ -144,12 +144,20 @@ impl Pass {
         ops: &[&str],
         rule: impl for<'a> Fn(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + Send + Sync + 'static,
     ) -> Self {
-        let ops: Vec<String> = ops.iter().map(|&op| op.to_owned()).collect();
-        let run = move |(): &(), _: &str, function: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| {
-            let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
-            own::rewrite(function, cx, &ops, &mut |call, cx| rule(call, cx))
-        };
+        let run = own::rewrite(ops, rule, false);
         Self::own(name, opt_level, Level::REWRITE, OwnGlobals { shown: Shown::Functions, begin: nothing, run })
+    }
+
+    /// The same over prim funcs: `rule` is offered the calls of core operators, such as `tir::add`, that compute values from
+    /// values, and what nothing uses any more is removed.
+    pub fn prim_rewrite(
+        name: &str,
+        opt_level: u8,
+        ops: &[&str],
+        rule: impl for<'a> Fn(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + Send + Sync + 'static,
+    ) -> Self {
+        let run = own::rewrite(ops, rule, true);
+        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals { shown: Shown::PrimFuncs, begin: nothing, run })
     }
 
     /// Passes that run one after another, except those that are off. Its level is 0, as in TVM (rule R11).

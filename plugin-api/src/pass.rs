@@ -11,7 +11,6 @@ use crate::{
     ir::*,
     op::Bodies,
     options::{OptionType, Value},
-    prim::{CoreFacts, remove_unused},
     rewrite::{DriveOptions, DriveStats, Rule, drive_while},
 };
 use abi_stable::std_types::RVec;
@@ -307,13 +306,7 @@ pub fn drive(
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
     let check: &dyn Fn() -> Result<(), PassError> = &|| cx.check_cancelled();
-    let stats = match options.is_prim {
-        true => drive_while(editor, &mut CoreFacts::default(), rule, ops, options, check)?,
-        false => drive_while(editor, &mut cx.relations(), rule, ops, options, check)?,
-    };
-    if options.is_prim && stats.n_rewrites > 0 {
-        remove_unused(editor);
-    }
+    let stats = drive_while(editor, &mut cx.relations(), rule, ops, options, check)?;
     if cx.declares(REWRITES.name) {
         cx.count(REWRITES.name, stats.n_rewrites);
     }

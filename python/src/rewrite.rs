@@ -484,6 +484,11 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
             let [rule] = parsed.as_slice() else {
                 return Err(PyTypeError::new_err("a right side that is a function belongs to one rule"));
             };
+            if rules.level() == Some(pattern::Level::Prim) {
+                let message =
+                    "a right side that is a function makes calls of graphs, and the rule is for loop programs";
+                return Err(errors::helped(py, "RuleError", message.to_owned(), "write the right side as text"));
+            }
             let all = variables(rule);
             let arg = |name: &String| {
                 let slot = all.iter().position(|(known, _)| known == name);
@@ -495,14 +500,24 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
     };
     let rules = Arc::new(rules);
     let (own, checked) = (rules.clone(), rules.clone());
-    let pass = Pass::function(name, opt_level, move |f, _, cx| rewrite(&own, registry, f, cx)).serial();
+    let run = move |f: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| rewrite(&own, registry, f, cx);
+    let pass = match rules.level() {
+        Some(pattern::Level::Prim) => Pass::prim_func(name, opt_level, run),
+        _ => {
+            rules.check_level(pattern::Level::Graph).map_err(|error| of_rules(py, &error))?;
+            Pass::function(name, opt_level, run)
+        }
+    };
+    let pass = pass.serial();
     let pass = pass.checked_by(move |module, _| check(&checked, registry, module));
     Ok(OwnRules { rules, pass, is_judged: judge })
 }
 
 /// Whether rules are valid for every function of a module.
 fn check(rules: &Rules, registry: &'static Registry, module: &IRModule) -> Result<(), PassError> {
-    rules.check_level(pattern::Level::Graph)?;
+    if rules.level() == Some(pattern::Level::Prim) {
+        return pattern::check_with(rules, &Function::new(), &mut OpFactsTable::empty(registry));
+    }
     module.functions().try_for_each(|(name, f)| {
         pattern::check_with(rules, f, &mut OpFactsTable::empty(registry)).map_err(|error| error.in_function(name))
     })
@@ -522,7 +537,7 @@ fn rewrite(
         }
     }
     let is_untyped = |id| f.kind(id) == kind::CALL && f.type_id(id) == TypeId::UNKNOWN;
-    // Called directly, a pass runs without the passes that it requires.
+    // Called directly, a pass runs without the passes that it requires. Prim funcs always have their types.
     let typed = f.all_bindings().any(is_untyped).then(|| {
         let mut typed = (**f).clone();
         infer_function(&mut typed, &mut OpFactsTable::empty(registry), Coverage::Missing);

@@ -198,6 +198,8 @@ def test_bad_right_sides(make, error, text):
         (lambda: rule("Neg(x) => x", conditions={"f": len}), ValueError, "no rule has a condition `f`"),
         (lambda: rule("Neg(x) => x if f(x)", conditions={"f": 3}), TypeError, "the condition `f` must be callable"),
         (lambda: rule("Neg(x) => x if f(x)"), RuleError, "`f`"),
+        (lambda: rule("tir::neg(tir::neg(x))", lambda op, x: x), RuleError, "makes calls of graphs"),
+        (lambda: rule("tir::neg(tir::neg(x)) => x; Neg(Neg(x)) => x"), RuleError, "for loop programs, by its operator"),
         (lambda: rule("Neg(x) => x", judge=1), TypeError, "`judge` must be a bool"),
         (lambda: rule("Neg(x) => x", opt_level="2"), TypeError, "`opt_level`"),
         (lambda: rewrite(3), TypeError, "traced from a function"),
@@ -214,6 +216,32 @@ def test_bad_right_sides(make, error, text):
 def test_bad_rules(use, error, text):
     with pytest.raises(error, match=text):
         use()
+
+
+LOOP = """prim @main(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {
+  for %i in 0..4 {
+    %y[%i] = -(-%x[%i]);
+  }
+}
+"""
+
+
+def test_rules_for_loop_programs():
+    module = relais.parse(LOOP)
+    graph = relais.parse(SILU)
+    negneg = rule("tir::neg(tir::neg(x)) => x", name="test.NegNeg")
+    assert "= %x[%i]" in str(negneg(module)) and negneg(graph) == graph
+    assert "= %x[%i]" in str(relais.optimize(module, passes=[negneg, "Simplify"]))
+    seen = []
+
+    def holds(x):
+        seen.append((x.op, x.dtype, x.shape))
+        return x.dtype == "float64" or "the type is another"
+
+    declines = rule("tir::neg(tir::neg(x)) => x if holds(x)", conditions={"holds": holds}, judge=False)
+    assert declines(module) == module and seen == [("load", "float32", ())]
+    with pytest.raises(RuleError, match="changes what a module computes"):
+        rule("tir::exp(tir::log(x)) => x")(module)
 
 
 def test_unknown_operators_are_refused_before_anything_runs():

@@ -1,14 +1,14 @@
 //! How passes of the program's own run.
 
 use crate::{
-    ir::{Editor, Function, IRModule},
+    ir::{CallView, Editor, Function, IRModule},
     pass::{Answer, HeldPass, Member, Order, PassContext, Remarks, RunCx, RunnablePass, Shown, over_globals},
 };
 use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     boundary::guard::caught,
     diagnostics::{Diagnostic, PassError, Severity},
-    rewrite::{DriveOptions, Rule, drive_with},
+    rewrite::{DriveOptions, Rewrite, RewriteCx, Rule, drive_with},
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -118,16 +118,34 @@ impl RunnablePass for Unmade {
     }
 }
 
-/// A rewrite of the program's own on one function: as `drive` does for a plugin's.
-pub(super) fn rewrite(
+/// A rewrite of the program's own, as what runs on each function.
+pub(super) fn rewrite<R>(
+    ops: &[&str],
+    rule: R,
+    is_prim: bool,
+) -> impl Fn(&(), &str, &RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + use<R>
+where
+    R: for<'a> Fn(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + Send + Sync + 'static,
+{
+    let ops: Vec<String> = ops.iter().map(|&op| op.to_owned()).collect();
+    let options = DriveOptions { is_prim, ..DriveOptions::default() };
+    move |(), _, function, _, cx| {
+        let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
+        rewrite_one(function, cx, &ops, &mut |call, cx| rule(call, cx), options)
+    }
+}
+
+/// As `drive` does for a plugin's.
+fn rewrite_one(
     function: &RArc<Function>,
     cx: &RunCx<'_>,
     ops: &[&str],
     rule: &mut Rule<'_>,
+    options: DriveOptions,
 ) -> Result<Option<Function>, PassError> {
     let mut editor = Editor::new(function.clone());
     let mut relations = cx.nest.catalogue.relations();
-    let stats = drive_with(&mut editor, &mut *relations, rule, ops, DriveOptions::default())?;
+    let stats = drive_with(&mut editor, &mut *relations, rule, ops, options)?;
     if stats.n_rewrites > 0 {
         (cx.count)("rewritten", stats.n_rewrites as u64);
     }

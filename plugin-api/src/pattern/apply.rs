@@ -30,12 +30,16 @@ pub fn check(rules: &Rules, function: &Function, cx: &PassCx<'_>) -> Result<(), 
     check_with(rules, function, &mut cx.ops(function))
 }
 
-/// The same outside of a pass, with facts about operators from elsewhere.
+/// The same outside of a pass, with facts about operators from elsewhere. Rules for loop programs do not depend on either:
+/// every prim func has the same operators.
 ///
 /// # Errors
 /// As for [`check`].
 pub fn check_with(rules: &Rules, function: &Function, facts: &mut dyn Operators) -> Result<(), PassError> {
-    let program = compile(rules, Which::All, function, facts);
+    let program = match rules.level() {
+        Some(Level::Prim) => compile(rules, Which::All, &Function::new(), &mut CoreFacts::default()),
+        _ => compile(rules, Which::All, function, facts),
+    };
     if program.faults.is_empty() { Ok(()) } else { Err(error(program.faults)) }
 }
 
@@ -59,7 +63,6 @@ fn level_in(rules: &Rules, cx: &PassCx<'_>) -> Result<Level, PassError> {
 /// level of the pass.
 pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     if level_in(rules, cx)? == Level::Prim {
-        // Each prim func has the same operators.
         return check_with(rules, &Function::new(), &mut CoreFacts::default());
     }
     module.functions().try_for_each(|(name, f)| check(rules, f, cx).map_err(|error| error.in_function(name)))
@@ -93,7 +96,7 @@ pub type Explain<'e> = dyn FnMut(NodeId, &str) + 'e;
 pub type Compute<'c> = dyn Fn(&Function, &mut dyn FnMut(&mut dyn Operators)) + 'c;
 
 /// The same outside of a pass, with facts about operators, of the function and of others, and type relations from
-/// elsewhere. `explain` receives why rules and matches are declined.
+/// elsewhere, which rules for loop programs do not ask. `explain` receives why rules and matches are declined.
 ///
 /// # Errors
 /// As for [`apply`].
@@ -115,7 +118,14 @@ pub fn apply_with(
                 .help("make sure that no rewrite undoes another one's work")),
         }
     };
-    let stats = rewrite(editor, (facts, compute), rules, says_why, &mut |why| explain(NodeId::ABSENT, why), driven)?;
+    let skipped = &mut |why: &str| explain(NodeId::ABSENT, why);
+    let stats = if rules.level() == Some(Level::Prim) {
+        let facts = &mut CoreFacts::new(editor.function());
+        let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
+        rewrite(editor, (facts, compute), rules, says_why, skipped, driven)?
+    } else {
+        rewrite(editor, (facts, compute), rules, says_why, skipped, driven)?
+    };
     stats.declined.iter().for_each(|(node, why)| explain(*node, why));
     Ok(stats)
 }

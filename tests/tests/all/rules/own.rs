@@ -43,6 +43,26 @@ fn r01_a_rewrite_of_the_program_rewrites_counts_and_says_why_not() {
 }
 
 #[test]
+fn r14_a_rewrite_of_the_program_over_loop_programs_is_offered_core_operators() {
+    let twice = Pass::prim_rewrite("my.Twice", 1, &["tir::neg"], |call, cx| {
+        let inner = cx.call_of_op(call.args()[0], "tir::neg").map(|inner| inner.args()[0]);
+        inner.map_or(Rewrite::decline("no other is before it"), Rewrite::Replace)
+    });
+    let program = parse(
+        "def @main(%x: Tensor[(4), float32]) #[opset = {\"\": 17}] {\n  %0 = Neg(%x);\n  %1 = Neg(%0);\n  %1\n}\n\
+         prim @k(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {\n  for %i in 0..4 {\n    \
+         %y[%i] = -(-(-%x[%i]));\n  }\n}\n",
+    );
+    let options = RunOptions { remarks: Remarks::Show, ..RunOptions::default() };
+    let (after, report) = twice.run_with(&library(), &program, &options).unwrap();
+    let text = print(&after);
+    assert!(text.contains("%y[%i] = -%x[%i];") && text.matches("= Neg(").count() == 2, "{text}");
+    let counted: Vec<_> = report.statistics.iter().map(|it| (it.name.as_str(), it.count)).collect();
+    assert_eq!(counted, [("rewritten", 1)]);
+    assert!(said(&report).contains(&"no other is before it".to_owned()), "{:?}", said(&report));
+}
+
+#[test]
 fn r01_a_rewrite_of_the_program_that_does_not_settle_fails() {
     let turns = Pass::rewrite("my.Turns", 0, &["Relu", "Neg"], |call, cx| {
         let other = if call.op_name() == "Relu" { "Neg" } else { "Relu" };
