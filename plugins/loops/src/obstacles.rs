@@ -150,6 +150,9 @@ pub fn obstacles(module: &IRModule, f: &Function, has_calls: bool, has_sizes: bo
             }
             Some(Unfit::NoTensor) => format!("the {what} `{name}` is not a tensor"),
             Some(Unfit::TooLarge) => format!("the {what} `{name}` has more elements than can be counted"),
+            Some(Unfit::Elements(ElemType::UNKNOWN)) => {
+                format!("the type of the elements of the {what} `{name}` is not known")
+            }
             Some(Unfit::Elements(elem)) => {
                 format!("the {what} `{name}` has elements of the type {elem}, which loop programs do not handle")
             }

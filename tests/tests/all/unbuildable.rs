@@ -62,6 +62,14 @@ fn all_reasons_come_at_once() {
     assert!(!said.contains("keep"), "{said}");
 }
 
+#[test]
+fn an_unknown_element_type_is_no_type_of_its_own() {
+    let model = "def @main(%x: Tensor[(2), ?]) -> (%y) #[opset = {\"\": 17}] {\n  %y = Neg(%x);\n  %y\n}\n";
+    let all = errors("unbuildable-unknown", model, &[]);
+    let input = "[K002]: the type of the elements of the input `x` is not known\n";
+    assert!(all.iter().any(|error| error.starts_with(input)) && !all.concat().contains("type ?"), "{all:#?}");
+}
+
 /// With the sizes that the help names, what is left is reported.
 #[test]
 fn sizes_are_fixed_as_the_help_says() {
