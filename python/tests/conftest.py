@@ -31,6 +31,11 @@ def @other(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {"": 17}] {
 """
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if "caplog" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.thread_unsafe(reason="the logger, with its level and its lines, is that of all threads"))
+
+
 @pytest.fixture
 def module() -> relais.IRModule:
     return relais.parse(TEXT)

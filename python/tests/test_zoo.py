@@ -289,7 +289,6 @@ def test_contexts_have_no_effect_on_results_that_are_kept(models, tmp_path):
     assert (tmp_path / "out" / "m0.onnx").read_bytes() == relais.optimize(path.read_bytes())
 
 
-@pytest.mark.thread_unsafe(reason="caplog has the lines of all threads")
 def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
     cache = tmp_path / "cache"
     path = models / "part0" / "m0.onnx"
