@@ -27,14 +27,6 @@ struct Found {
     registry: Option<&'static Registry>,
 }
 
-impl Found {
-    fn set(&mut self, search: Option<Search>) -> Option<Search> {
-        self.version += 1;
-        self.registry = None;
-        std::mem::replace(&mut self.search, search)
-    }
-}
-
 static FOUND: Mutex<Found> = Mutex::new(Found { search: None, version: 0, registry: None });
 /// The passes of the program.
 static OWN: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
@@ -53,7 +45,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The plugins that are linked into the package and those that are found, looked for once.
+/// The plugins that are linked into the package and those that a search finds.
+fn look(search: &Search) -> Result<&'static Registry, frontend::Error> {
+    // Plugins that were opened stay open, and objects of Python may outlive any other holder.
+    Ok(Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new()))))
+}
+
+fn warn_of_refused(registry: &Registry) {
+    for refused in registry.refused() {
+        let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+        crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+    }
+}
+
+/// The plugins of the package and of its search, looked for once.
 pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
     let found = detached(py, || -> Result<&'static Registry, frontend::Error> {
         loop {
@@ -65,9 +70,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
                 }
                 (found.search.clone().unwrap_or_default(), found.version)
             };
-            // Plugins that were opened stay open, and objects of Python may outlive any other holder.
-            let new: &'static Registry =
-                Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new())));
+            let new = look(&search)?;
             let mut found = lock(&FOUND);
             // Other threads may have been faster, or may have named other plugins.
             if found.version != version {
@@ -78,10 +81,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
             }
             found.registry = Some(new);
             drop(found);
-            for refused in new.refused() {
-                let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-                crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
-            }
+            warn_of_refused(new);
             return Ok(new);
         }
     })?;
@@ -141,15 +141,16 @@ pub(crate) fn configure(
 ) -> PyResult<()> {
     let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
     let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
-    // A file that cannot be used changes nothing.
-    let old = lock(&FOUND).set(Some(new));
-    match registry(py) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            lock(&FOUND).set(old);
-            Err(error)
-        }
-    }
+    // A file that cannot be used changes nothing, also for threads that look at the same time.
+    let found = detached(py, || {
+        let registry = look(&new)?;
+        let mut found = lock(&FOUND);
+        *found = Found { search: Some(new), version: found.version + 1, registry: Some(registry) };
+        drop(found);
+        warn_of_refused(registry);
+        Ok(())
+    })?;
+    found.map_err(|error| errors::of_plugins(py, &error))
 }
 
 /// Makes a pass known by its name; one that the same module registered is replaced.

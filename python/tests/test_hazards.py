@@ -340,6 +340,29 @@ for thread in threads:
         assert (done.returncode, done.stderr.count("librelais_broken.so` is not used")) == (0, 1), done.stderr
 
 
+def test_plugins_that_cannot_be_used_are_only_the_error_of_who_adds_them(tmp_path):
+    barrier, raised = threading.Barrier(8), []
+
+    def work(adds: bool) -> None:
+        barrier.wait()
+        for _ in range(20):
+            try:
+                if adds:
+                    relais.add_plugins([tmp_path / "missing.so"])
+                else:
+                    relais.get_pass("EliminateNoOp")
+            except relais.PluginError:
+                raised.append(adds)
+
+    threads = [threading.Thread(target=work, args=[at % 2 == 0]) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert raised == [True] * 80
+    assert "relais.EliminateNoOp" in relais.list_passes()
+
+
 def test_an_editor_that_was_left_is_not_locked_while_its_error_is_made():
     """Python's code may run then: of other threads, or finalizers."""
     program = """
