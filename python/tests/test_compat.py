@@ -193,7 +193,8 @@ def test_simplify_shapes(caplog):
         onnxsim.simplify(dynamic, overwrite_input_shapes={"z": [1]})
 
 
-def test_simplify_unused_output(proto):
+def test_simplify_unused_output():
+    proto = conftest.network()
     proto.graph.output.append(onnx.helper.make_tensor_value_info("act", onnx.TensorProto.FLOAT, [1, 4, 8, 8]))
     model, check = onnxsim.simplify(proto, check_n=1, unused_output=["act"])
     assert [output.name for output in model.graph.output] == ["y"] and check
