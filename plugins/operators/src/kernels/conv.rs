@@ -1,7 +1,7 @@
 //! Convolutions.
 
 use super::{
-    Done, Terms, declined, int, is_half,
+    BLOCK, Done, Terms, add_products, declined, int, is_half,
     matmul::zero_points,
     same_elem, viewed, volume,
     window::{self, Axis, each_tap, each_window},
@@ -11,9 +11,6 @@ use relais_plugin_api::{
     op::{Kernel, OpCall, OpError},
     prim::PrimBuilder,
 };
-
-/// Channels of the input whose products are added at once: an element of the result is loaded and stored once for all of them.
-const BLOCK: u64 = 4;
 
 /// Channels of the result that are computed at once where its rows are shorter than that: the innermost loop is then over
 /// them, not over a row.
@@ -116,22 +113,10 @@ impl Conv {
         group: NodeId,
         body: impl Fn(&mut PrimBuilder<'b>, &[NodeId], &[NodeId]),
     ) {
-        let blocks = self.given / BLOCK;
-        let of_block = |b: &mut PrimBuilder<'b>, channels: &[NodeId]| {
+        b.in_blocks(self.given, BLOCK, |b, channels| {
             let given: Vec<NodeId> = channels.iter().map(|&channel| b.within(group, self.given, channel)).collect();
             body(b, channels, &given);
-        };
-        if blocks > 0 {
-            b.over(blocks, |b, block| {
-                let first = b.times(block, BLOCK);
-                let channels: Vec<NodeId> = (0..BLOCK).map(|at| b.shifted(first, at as i64)).collect();
-                of_block(b, &channels);
-            });
-        }
-        if self.given > blocks * BLOCK {
-            let channels: Vec<NodeId> = (blocks * BLOCK..self.given).map(|at| b.index(at as i64)).collect();
-            of_block(b, &channels);
-        }
+        });
     }
 
     /// Whether the rows of the result are short, and its channels many.
@@ -262,25 +247,10 @@ pub fn conv_transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
                 each_window(b, &axes, inside, |b, window, pixel| {
                     let (from, to) = ([&[sample, given], window].concat(), [&[sample, made], pixel].concat());
                     let value = conv.factor(b, 0, x, &from);
-                    add_product(b, (y, &to), weight, value);
+                    add_products(b, (y, &to), &[weight], &[value]);
                 });
             });
         });
     });
     Ok(())
-}
-
-/// `y += factor * value`, of an element.
-pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: NodeId, value: NodeId) {
-    add_products(b, y, &[factor], &[value]);
-}
-
-/// Adds products to an element, one after another.
-fn add_products(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factors: &[NodeId], values: &[NodeId]) {
-    let mut sum = b.load(y.0, y.1);
-    for (&factor, &value) in factors.iter().zip(values) {
-        let product = b.mul(factor, value);
-        sum = b.add(sum, product);
-    }
-    b.store(y.0, sum, y.1);
 }

@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::{
-    Done, Terms, conv::add_product, declined, flag, float, is_half, numbers, same_elem, spread::Spread, viewed, volume,
+    BLOCK, Done, Terms, declined, flag, float, is_half, numbers, plus_products, same_elem, spread::Spread, viewed, volume,
     wide,
 };
 use relais_plugin_api::{
@@ -101,22 +101,33 @@ impl Product {
     /// Adds multiples of the second factor's rows to a row.
     fn add_rows(&self, b: &mut PrimBuilder<'_>, row: &Row<'_>, added: Option<Added<'_>>) {
         let of_y = |column: NodeId| [row.turn, &[row.row, column]].concat();
-        b.over(self.n, |b, column| {
-            let start = match added {
-                Some(added) => added(b, row.row, column),
-                None => b.num(self.elem, 0.0),
-            };
-            b.store(row.y, start, &of_y(column));
-        });
-        b.over(self.k, |b, k| {
-            let mut left = self.factor(b, 0, row.x, &self.left(row, k));
-            if self.alpha != 1.0 {
-                let alpha = b.num(self.elem, self.alpha);
-                left = b.mul(alpha, left);
-            }
+        let start = |b: &mut PrimBuilder<'_>, column: NodeId| match added {
+            Some(added) => added(b, row.row, column),
+            None => b.num(self.elem, 0.0),
+        };
+        let is_one_block = (1..=BLOCK).contains(&self.k);
+        if !is_one_block {
             b.over(self.n, |b, column| {
-                let right = self.factor(b, 1, row.w, &self.right(row, k, column));
-                add_product(b, (row.y, &of_y(column)), left, right);
+                let start = start(b, column);
+                b.store(row.y, start, &of_y(column));
+            });
+        }
+        b.in_blocks(self.k, BLOCK, |b, ks| {
+            let mut left = |&k: &NodeId| {
+                let left = self.factor(b, 0, row.x, &self.left(row, k));
+                if self.alpha == 1.0 {
+                    return left;
+                }
+                let alpha = b.num(self.elem, self.alpha);
+                b.mul(alpha, left)
+            };
+            let lefts: Vec<NodeId> = ks.iter().map(&mut left).collect();
+            b.over(self.n, |b, column| {
+                let right = |&k: &NodeId| self.factor(b, 1, row.w, &self.right(row, k, column));
+                let rights: Vec<NodeId> = ks.iter().map(right).collect();
+                let sum = if is_one_block { start(b, column) } else { b.load(row.y, &of_y(column)) };
+                let sum = plus_products(b, sum, &lefts, &rights);
+                b.store(row.y, sum, &of_y(column));
             });
         });
     }

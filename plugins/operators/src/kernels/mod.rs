@@ -39,6 +39,25 @@ fn declined<T>(why: impl Display) -> Result<T, OpError> {
     Err(OpError::unsupported(why))
 }
 
+/// Products that are added to an element of memory at once, which is loaded and stored once for all of them.
+const BLOCK: u64 = 4;
+
+/// Adds products to an element of memory, one after another.
+fn add_products(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factors: &[NodeId], values: &[NodeId]) {
+    let sum = b.load(y.0, y.1);
+    let sum = plus_products(b, sum, factors, values);
+    b.store(y.0, sum, y.1);
+}
+
+/// A sum and products, which are added one after another.
+fn plus_products(b: &mut PrimBuilder<'_>, mut sum: NodeId, factors: &[NodeId], values: &[NodeId]) -> NodeId {
+    for (&factor, &value) in factors.iter().zip(values) {
+        let product = b.mul(factor, value);
+        sum = b.add(sum, product);
+    }
+    sum
+}
+
 /// The number of elements of these sizes, which memory has.
 fn volume(sizes: &[u64]) -> u64 {
     sizes.iter().product()

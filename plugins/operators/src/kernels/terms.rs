@@ -66,6 +66,23 @@ pub trait Terms<'b> {
         b.each(extent, body);
     }
 
+    /// Calls `body` for blocks of the indices from 0 to `size`: in a loop, then for those that are left over.
+    fn in_blocks(&mut self, size: u64, block: u64, body: impl Fn(&mut PrimBuilder<'b>, &[NodeId])) {
+        let blocks = size / block;
+        if blocks > 0 {
+            self.over(blocks, |b, at| {
+                let first = b.times(at, block);
+                let indices: Vec<NodeId> = (0..block).map(|at| b.shifted(first, at as i64)).collect();
+                body(b, &indices);
+            });
+        }
+        if !size.is_multiple_of(block) {
+            let b = self.builder();
+            let indices: Vec<NodeId> = (blocks * block..size).map(|at| b.index(at as i64)).collect();
+            body(b, &indices);
+        }
+    }
+
     /// A loop from `min` on, of `extent` turns.
     fn from(&mut self, min: NodeId, extent: NodeId, body: impl FnOnce(&mut PrimBuilder<'b>, NodeId)) {
         self.builder().fold(min, extent, [], |b, at, []| {
