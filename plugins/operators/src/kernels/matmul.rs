@@ -1,8 +1,8 @@
 //! Matrix products.
 
 use super::{
-    BLOCK, Done, Terms, declined, flag, float, is_half, numbers, plus_products, same_elem, spread::Spread, viewed, volume,
-    wide,
+    BLOCK, Done, Terms, declined, flag, float, is_half, numbers, plus_products, same_elem, spread::Spread, viewed,
+    volume, wide,
 };
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
