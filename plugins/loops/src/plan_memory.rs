@@ -62,8 +62,9 @@ pub fn plan_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassErr
     set_meta(&mut planned, root, ARENA, arena)?;
     cx.count("placed", needs.len());
     cx.count("arena", usize::try_from(arena).unwrap_or(usize::MAX));
-    cx.count("live", usize::try_from(most_live(&needs)?).unwrap_or(usize::MAX));
-    let separate = needs.iter().fold(0u64, |sum, need| sum.saturating_add(aligned(need.bytes).unwrap_or(u64::MAX)));
+    let bytes = |need: &Need| aligned(need.bytes).unwrap_or(u64::MAX);
+    cx.count("live", usize::try_from(most_live(&needs, bytes)).unwrap_or(usize::MAX));
+    let separate = needs.iter().fold(0u64, |sum, need| sum.saturating_add(bytes(need)));
     cx.count("separate", usize::try_from(separate).unwrap_or(usize::MAX));
     module.set_prim_func(MAIN, planned);
     Ok(())
@@ -77,13 +78,10 @@ fn aligned(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(ARENA_ALIGNMENT)
 }
 
-/// The most bytes that are needed at one time, which no plan has less than.
-fn most_live(needs: &[Need]) -> Result<u64, PassError> {
-    let mut changes: Vec<(usize, bool, u64)> = Vec::with_capacity(2 * needs.len());
-    for need in needs {
-        let bytes = aligned(need.bytes).ok_or_else(|| too_large(need.alloc))?;
-        changes.extend([(need.first, true, bytes), (need.last + 1, false, bytes)]);
-    }
+/// The most bytes that are needed at one time, which no plan has less than. All memory is in one block.
+pub fn most_live(needs: &[Need], bytes: impl Fn(&Need) -> u64) -> u64 {
+    let ends = |need: &Need| [(need.first, true, bytes(need)), (need.last + 1, false, bytes(need))];
+    let mut changes: Vec<(usize, bool, u64)> = needs.iter().flat_map(ends).collect();
     // At one place, what ends goes first.
     changes.sort_unstable();
     let (mut live, mut most) = (0_u64, 0_u64);
@@ -91,7 +89,7 @@ fn most_live(needs: &[Need]) -> Result<u64, PassError> {
         live = if begins { live.saturating_add(bytes) } else { live.saturating_sub(bytes) };
         most = most.max(live);
     }
-    Ok(most)
+    most
 }
 
 /// Returns the offset of each, and the size of the arena, in the order that gives the smallest one.

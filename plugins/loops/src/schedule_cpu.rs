@@ -32,7 +32,7 @@
 //!    them need: sums that a loop carries are then carried side by side, and so are those in memory, of at least 16 elements, and
 //!    what all need is loaded once. It is 4 turns, or fewer if none is left over then; at most one is. Where several sums are
 //!    side by side already, as kernels of matrix products may have them, nothing is done. Memory of a turn becomes memory of
-//!    each of them; if that is more than `most_bytes` together, fewer are taken.
+//!    each of them; if what they need of it at one time is more than `most_bytes` together, fewer are taken.
 //! 3. `vectorize`: loops around a sum that could be computed in lanes, and whose elements are in a row, become `vectorized`, so
 //!    that `VectorizeLoop` behind it makes a vector of sums. With `all`, other loops do, too, for targets whose compilers
 //!    do not make vectors of them by themselves; with `none`, none does.
@@ -48,6 +48,7 @@
 //! program smaller. TVM's schedules are written or searched for each operator and target; `dlight` has rules as these.
 
 use crate::{
+    plan_memory::most_live,
     program::{Loop, are_same_values, bindings_of, is_program, remove_second_names, set_kind},
     unroll_loop::write_single_turns,
     vectorize_loop::plan::{Plan, Planner},
@@ -55,7 +56,7 @@ use crate::{
 use relais_plugin_api::{
     ir::{AttrValue, BlockId, kind},
     prelude::*,
-    prim::{Access, Accesses, CoreOp, Dependence, LoopKind, LoopOps, remove_unused},
+    prim::{Access, Accesses, CoreOp, Dependence, LoopKind, LoopOps, Need, all_memory_needs, remove_unused},
 };
 use std::collections::HashSet;
 
@@ -95,7 +96,7 @@ pub struct ScheduleCpuOptions {
     /// The most turns that are computed at once; 1 keeps loops as they are.
     #[option(default = 4, range = 1..=8)]
     rows: i64,
-    /// The most bytes of the memory of turns that are computed at once, together.
+    /// The most bytes that turns which are computed at once need at one time, together, of memory that each has for itself.
     #[option(default = 4096, range = 0..=1_048_576)]
     most_bytes: i64,
     /// The loops that become `vectorized`.
@@ -219,13 +220,11 @@ fn rows(
     if shared_sums(f, ops, accesses, &two, id) != 1 {
         return Ok(None);
     }
-    let varies = |id: &NodeId| two.varying.contains(id);
     let is_if = |id: &NodeId| f.kind(*id) == kind::IF;
     if two.varying.iter().chain(two.results.iter().map(|(id, _)| id)).any(is_if) {
         return Err("an `if` in it differs from turn to turn");
     }
-    let own = bindings_of(f, id).into_iter().filter(|id| varies(id) && ops.of(f, *id) == Some(CoreOp::Alloc));
-    let bytes = own.map(|id| crate::fuse::bytes(f, id)).fold(0, u64::saturating_add);
+    let bytes = own_bytes(f, ops, id, &two);
     let room = u64::try_from(options.most_bytes).unwrap_or(0).checked_div(bytes).unwrap_or(u64::MAX);
     let most = options.rows.min(turns).min(i64::try_from(room).unwrap_or(i64::MAX));
     if most < 2 {
@@ -235,6 +234,16 @@ fn rows(
     let none_over = (most.div_euclid(2).max(2)..=most).rev().find(|rows| turns % rows == 0);
     let rows = none_over.or_else(|| (2..=most).rev().find(|rows| turns % rows <= 1)).unwrap_or(2);
     Ok(Some((plan(f, ops, accesses, id, rows)?, rows)))
+}
+
+/// The most bytes that a turn of a loop needs at one time, of memory that each turn has for itself.
+fn own_bytes(f: &Function, ops: &LoopOps, id: NodeId, plan: &Plan) -> u64 {
+    let all: HashSet<NodeId> = bindings_of(f, id).into_iter().filter(|id| plan.varying.contains(id)).collect();
+    let own = all_memory_needs(f, ops).into_iter().filter(|(need, _)| all.contains(&need.alloc));
+    let own = own.map(|(need, is_known)| Need { bytes: if is_known { need.bytes } else { u64::MAX }, ..need });
+    let (own, within): (Vec<Need>, Vec<Need>) =
+        own.partition(|need| f.regions(id).iter().any(|&turn| f.block_of(turn) == need.block));
+    within.iter().fold(most_live(&own, |need| need.bytes), |sum, need| sum.saturating_add(need.bytes))
 }
 
 /// The most sums that an innermost loop adds to for each turn, among those in which all turns need the same elements.
