@@ -6,7 +6,7 @@ use crate::{
     diagnostics::PassError,
     infer::TypeRelations,
     ir::*,
-    prim::{CoreFacts, remove_unused},
+    prim::{CoreFacts, DOMAIN, is_value_op, remove_unused},
 };
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeSet};
 
@@ -56,7 +56,7 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 /// `rule` until nothing changes. New nodes are typed as they are made.
 ///
 /// # Errors
-/// Returns an error if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
+/// Returns an error if calls of one of `ops` are not offered at this level; if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
 /// makes a call that its operator does not accept, or replaces a result by a value of another type; and if `rule` or a
 /// type relation panics, or a type relation returns something untrue. The error names the call; the function is then
 /// half rewritten and must be discarded.
@@ -70,6 +70,21 @@ pub fn drive_with(
     drive_while(editor, relations, rule, ops, options, &|| Ok(()))
 }
 
+/// The error about an operator whose calls are never offered.
+fn not_offered(op: &str, is_prim: bool) -> Option<PassError> {
+    let is_core = op.split_once("::").is_some_and(|(domain, _)| domain == DOMAIN);
+    let (why, help) = match (is_prim, is_core) {
+        (false, true) => ("an operator of loop programs", "a rewrite over prim funcs is offered its calls"),
+        (true, false) => ("an operator of graphs", "a rewrite over graphs is offered its calls"),
+        (true, true) if !is_value_op(op) => (
+            "not a core operator that computes a value from values",
+            "a rewrite over prim funcs is offered these alone: a pass over prim funcs can change others",
+        ),
+        _ => return None,
+    };
+    Some(PassError::new(format_args!("the rewrite is to be offered `{op}`, which is {why}")).help(help))
+}
+
 /// As [`drive_with`], as long as `check` returns no error: it is called after each offer, so that the error names the
 /// call at which it came.
 pub(crate) fn drive_while(
@@ -80,6 +95,9 @@ pub(crate) fn drive_while(
     options: DriveOptions,
     check: &dyn Fn() -> Result<(), PassError>,
 ) -> Result<DriveStats, PassError> {
+    if let Some(fault) = ops.iter().find_map(|op| not_offered(op, options.is_prim)) {
+        return Err(fault);
+    }
     let mut core = CoreFacts::default();
     let relations: &mut dyn TypeRelations = if options.is_prim { &mut core } else { relations };
     let mut stats = DriveStats::default();

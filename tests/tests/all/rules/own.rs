@@ -9,7 +9,8 @@ use relais::{
 use relais_plugin_api::{
     boundary::record::Phase,
     infer::{Coverage, infer_function},
-    rewrite::Rewrite,
+    ir::CallView,
+    rewrite::{Rewrite, RewriteCx},
 };
 use std::time::Duration;
 
@@ -60,6 +61,32 @@ fn r14_a_rewrite_of_the_program_over_loop_programs_is_offered_core_operators() {
     let counted: Vec<_> = report.statistics.iter().map(|it| (it.name.as_str(), it.count)).collect();
     assert_eq!(counted, [("rewritten", 1)]);
     assert!(said(&report).contains(&"no other is before it".to_owned()), "{:?}", said(&report));
+}
+
+/// Otherwise it would do nothing, without a word.
+#[test]
+fn r01_a_rewrite_of_the_program_names_operators_of_its_level() {
+    let none = |_: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::Keep;
+    let program = parse("prim @k(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {\n  %y[0] = -%x[0];\n}\n");
+    for (pass, module, why) in [
+        (
+            Pass::rewrite("my.R", 0, &["Relu", "tir::neg"], none),
+            relus(),
+            "`tir::neg`, which is an operator of loop programs",
+        ),
+        (Pass::prim_rewrite("my.R", 0, &["Relu"], none), program.clone(), "`Relu`, which is an operator of graphs"),
+        (
+            Pass::prim_rewrite("my.R", 0, &["tir::store"], none),
+            program.clone(),
+            "`tir::store`, which is not a core operator",
+        ),
+        (Pass::prim_rewrite("my.R", 0, &["tir::nig"], none), program, "`tir::nig`, which is not a core operator"),
+    ] {
+        let error = pass.run(&library(), &module).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let other = Pass::rewrite("my.R", 0, &["org.example::Mine"], none);
+    other.run(&library(), &relus()).unwrap();
 }
 
 #[test]
