@@ -229,10 +229,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// Use the rules that the arguments and the pipeline state without judging them. Otherwise each is first applied to
-    /// small modules that are made for it, and one that changes what a module computes ends the run.
-    #[arg(help_heading = "Faults", long)]
-    pub no_judge: bool,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
 
     /// Check the program after each pass.
     #[arg(help_heading = "Faults", long)]
@@ -309,6 +307,9 @@ pub(crate) struct BuildArgs {
     #[arg(help_heading = "The model", long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
     pub input_shape: Vec<String>,
 
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+
     /// Check the program after each pass.
     #[arg(help_heading = "Faults", long)]
     pub verify_each: bool,
@@ -321,6 +322,15 @@ pub(crate) struct BuildArgs {
 
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Faults")]
+pub(crate) struct JudgeArgs {
+    /// Use the rules that the arguments and the pipeline state without judging them. Otherwise each is first applied to
+    /// small modules that are made for it, and one that changes what a module computes ends the run.
+    #[arg(long)]
+    pub no_judge: bool,
 }
 
 #[derive(Args, Debug)]

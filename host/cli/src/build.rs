@@ -2,7 +2,7 @@
 
 use super::{
     args::{BuildArgs, PipelineArgs, Verbosity},
-    catalogue, model, npz,
+    catalogue, judge, model, npz,
     outputs::{self, Outputs},
     progress::Progress,
     reproduce,
@@ -13,7 +13,7 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing, FileError, FileSet, NewFolder, write as write_file},
-    frontend::{Model, forget_outdated_sizes, set_input_shapes, set_options},
+    frontend::{Model, StatedRules, forget_outdated_sizes, set_input_shapes, set_options},
     ir::IRModule,
     manager::{self, RunOptions, free_folder},
     onnx::data_files,
@@ -68,6 +68,8 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         pipeline.warnings.iter().for_each(terminal::warn);
         spec::say_additions(&pipeline);
     }
+    let stated = StatedRules::of(&pipeline)?;
+    judge::judge(&args.judge, &stated, &registry, verbosity)?;
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
     let Model { mut module, .. } = model::read(&args.model)?;
@@ -132,6 +134,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     outputs.spare("the model", [&args.model])?;
     outputs.spare("weights of the model, in", &weights)?;
     outputs.spare_pipeline(&args.pipeline)?;
+    outputs.spare("the rules", stated.iter().filter_map(|rules| rules.file.as_ref()))?;
     outputs.spare("plugin", &args.plugins.plugin)?;
     if !args.overwrite {
         spare_others(&folder, &file, &files)?;

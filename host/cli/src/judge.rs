@@ -1,7 +1,7 @@
 //! Judging the rules that a run is given, before anything runs.
 
 use super::{
-    args::Verbosity,
+    args::{JudgeArgs, Verbosity},
     plugin_bench::Registered,
     terminal::{self, CliError},
 };
@@ -18,11 +18,20 @@ use std::collections::BTreeSet;
 const UNSOUND: &str = "L030";
 
 /// Judges rules by small modules on which they apply. A text that cannot be parsed, and a rule that is not for the level of
-/// its pass, or for no values of it, are left to the pass, which refuses them before the first one runs.
+/// its pass, or for no values of it, are left to the pass, which refuses them before the first one runs. With `--no-judge`,
+/// nothing is done.
 ///
 /// # Errors
 /// Returns an error that names the rules that change what a module computes, each with the module.
-pub(crate) fn judge(stated: &[StatedRules], registry: &Registry, verbosity: Verbosity) -> Result<(), CliError> {
+pub(crate) fn judge(
+    args: &JudgeArgs,
+    stated: &[StatedRules],
+    registry: &Registry,
+    verbosity: Verbosity,
+) -> Result<(), CliError> {
+    if args.no_judge {
+        return Ok(());
+    }
     let mut judged = BTreeSet::new();
     let mut unsound = Vec::new();
     for StatedRules { pass, origin, text, level, .. } in stated {

@@ -70,9 +70,7 @@ pub(crate) fn run(args: &RunArgs, model_file: &Path, output_file: &Path, verbosi
     }
     let stated = StatedRules::of(&pipeline)?;
     outputs.spare("the rules", stated.iter().filter_map(|rules| rules.file.as_ref()))?;
-    if !args.no_judge {
-        judge::judge(&stated, &registry, verbosity)?;
-    }
+    judge::judge(&args.judge, &stated, &registry, verbosity)?;
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
     let Model { mut module, format, n_bytes, .. } = model::read(model_file)?;

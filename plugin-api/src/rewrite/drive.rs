@@ -56,10 +56,10 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 /// `rule` until nothing changes. New nodes are typed as they are made.
 ///
 /// # Errors
-/// Returns an error if calls of one of `ops` are not offered at this level; if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
-/// makes a call that its operator does not accept, or replaces a result by a value of another type; and if `rule` or a
-/// type relation panics, or a type relation returns something untrue. The error names the call; the function is then
-/// half rewritten and must be discarded.
+/// Returns an error if `ops` names an operator whose calls are not offered at this level; if `rule` returns a node that is
+/// neither visible at the call nor made through its [`RewriteCx`], makes a call that its operator does not accept, or
+/// replaces a result by a value of another type; and if `rule` or a type relation panics, or a type relation returns
+/// something untrue. The error names the call; the function is then half rewritten and must be discarded.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,

@@ -59,5 +59,6 @@ pub mod to_a_normal_form;
 pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;
 pub mod to_mixed_precision;
+pub mod transpose_weights;
 
 plugin! { description = "The graph passes shipped with Relais." }

@@ -81,10 +81,10 @@ fn its_program_finds_other_numbers() {
     assert_eq!((said.status, said.stdout.as_str()), (Some(102), "NOT the same: 102\n"));
 }
 
-/// The page says what `--disable Rewrite` does. Sums of four products and of the three that are left over are computed.
+/// The page says what `--disable TransposeWeights` does. Four products are added at once, and the three that are left over.
 #[test]
 #[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
-fn the_weights_of_dense_layers_are_turned() {
+fn the_weights_of_dense_layers_are_transposed() {
     let here = folder("guide-to-c-columns");
     let weights: Vec<String> = (0..40 * 11).map(|at| format!("{}.5", at % 7 - 3)).collect();
     let model = format!(
@@ -97,7 +97,7 @@ fn the_weights_of_dense_layers_are_turned() {
         weights.join(", ")
     );
     fs::write(here.join("model.relay"), model).unwrap();
-    for (without, index) in [("", " * 40 + "), (" --disable Rewrite", " * 11 + ")] {
+    for (without, index) in [("", " * 40 + "), (" --disable TransposeWeights", " * 11 + ")] {
         let line = format!("$ relais build model.relay -o net.c --main --test-vectors --overwrite -q{without}");
         types(&here, &line, "");
         let source = fs::read_to_string(here.join("net.c")).unwrap();

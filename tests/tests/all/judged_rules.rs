@@ -157,6 +157,31 @@ fn rules_of_a_pipeline_are_judged() {
 }
 
 #[test]
+fn rules_of_a_build_are_judged() {
+    let (here, _) = rules("build");
+    fs::write(
+        here.join("b.toml"),
+        "steps = [{ include = \"builtin:build-c\" }]\n[extend]\nbefore-lowering = [\
+        { pass = \"relais.Rewrite\", options = { files = [\"unsound.rules\"] } }]\n",
+    )
+    .unwrap();
+    fs::write(here.join("unsound.rules"), "Relu(x) => Abs(x)").unwrap();
+    let build = |arguments: &[&str]| {
+        let run = Run::of(command().current_dir(&here).args(["build", "model.relay", "-o", "net.c"]).args(arguments));
+        assert_eq!(here.join("net.c").exists(), run.status == Some(0), "{}", run.stderr);
+        let _ = fs::remove_file(here.join("net.c"));
+        run
+    };
+    for rules in [["--rules", "unsound.rules"], ["-p", "b.toml"]] {
+        let refused = build(&rules).expect_failure().stderr;
+        assert!(refused.starts_with("error[L030]: "), "{refused}");
+        assert!(refused.contains("unsound.rules:1:1: rule `Relu(x) => Abs(x)` changes"), "{refused}");
+        let _ = build(&[&rules[..], &["--no-judge"]].concat()).expect_success();
+    }
+    let _ = build(&["--rule", "Neg(Neg(x)) => x"]).expect_success();
+}
+
+#[test]
 fn a_rule_that_cannot_be_judged_is_a_warning() {
     let (here, _) = rules("not-judged");
     for (rule, why) in [

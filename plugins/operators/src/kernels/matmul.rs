@@ -23,7 +23,7 @@ struct Product {
     k: u64,
     n: u64,
     /// Whether the rows of a factor are its columns.
-    turned: (bool, bool),
+    transposed: (bool, bool),
     alpha: f64,
     /// The type that is added up, and the numbers of it that are subtracted from the elements of the factors.
     within: ElemType,
@@ -45,12 +45,21 @@ struct Row<'a> {
 /// How many sums are carried at a time, so that one need not wait for another.
 const SUMS: u64 = 8;
 
+/// The most columns of a result whose sums are carried however its factors are stored: longer rows have a vector's elements.
+const NARROW: u64 = 4;
+
+/// The products that are added to an element of a row at once. Gcc writes out a loop over 6 or 8 elements before it looks for
+/// vectors, and finds slow ones then, unless the body of the loop is long.
+fn block(n: u64) -> u64 {
+    if matches!(n, 6 | SUMS) { 2 * BLOCK } else { BLOCK }
+}
+
 impl Product {
     /// Computes the product plus other numbers. Rows are added up where those of the second factor are next to each
     /// other, else sums are carried.
     fn make(&self, b: &mut PrimBuilder<'_>, added: Option<Added<'_>>) {
-        let Self { m, k, n, turned, .. } = *self;
-        let (in_a, in_b) = (if turned.0 { [k, m] } else { [m, k] }, if turned.1 { [n, k] } else { [k, n] });
+        let Self { m, k, n, transposed, .. } = *self;
+        let (in_a, in_b) = (if transposed.0 { [k, m] } else { [m, k] }, if transposed.1 { [n, k] } else { [k, n] });
         let batch = self.spread.sizes.clone();
         let x = viewed(b, self.a, &self.spread.shape(0, &in_a));
         let w = viewed(b, self.b, &self.spread.shape(1, &in_b));
@@ -58,7 +67,7 @@ impl Product {
         b.each_of_all(&[&batch[..], &[m]].concat(), |b, at| {
             let (turn, row) = at.split_at(batch.len());
             let row = Row { x, w, y, turn, row: row[0] };
-            if !(turned.1 || n == 1 || is_half(self.elem)) {
+            if !(transposed.1 || n <= NARROW || is_half(self.elem)) {
                 return self.add_rows(b, &row, added);
             }
             let n_blocks = n / SUMS;
@@ -80,12 +89,12 @@ impl Product {
 
     /// The indices of an element of the first factor.
     fn left(&self, row: &Row<'_>, k: NodeId) -> Vec<NodeId> {
-        self.spread.at(0, row.turn, &if self.turned.0 { [k, row.row] } else { [row.row, k] })
+        self.spread.at(0, row.turn, &if self.transposed.0 { [k, row.row] } else { [row.row, k] })
     }
 
     /// The indices of an element of the second factor.
     fn right(&self, row: &Row<'_>, k: NodeId, column: NodeId) -> Vec<NodeId> {
-        self.spread.at(1, row.turn, &if self.turned.1 { [column, k] } else { [k, column] })
+        self.spread.at(1, row.turn, &if self.transposed.1 { [column, k] } else { [k, column] })
     }
 
     /// An element of a factor.
@@ -105,14 +114,15 @@ impl Product {
             Some(added) => added(b, row.row, column),
             None => b.num(self.elem, 0.0),
         };
-        let is_one_block = (1..=BLOCK).contains(&self.k);
+        let block = block(self.n);
+        let is_one_block = (1..=block).contains(&self.k);
         if !is_one_block {
             b.over(self.n, |b, column| {
                 let start = start(b, column);
                 b.store(row.y, start, &of_y(column));
             });
         }
-        b.in_blocks(self.k, BLOCK, |b, ks| {
+        b.in_blocks(self.k, block, |b, ks| {
             let mut left = |&k: &NodeId| {
                 let left = self.factor(b, 0, row.x, &self.left(row, k));
                 if self.alpha == 1.0 {
@@ -225,14 +235,15 @@ fn products(kernel: &mut Kernel<'_>, elem: ElemType, within: ElemType, zeros: [O
     }
     let in_b = if batch.is_empty() { &[] } else { batch_b };
     let spread = Spread::new(batch, &[in_a, in_b])?;
-    Product { elem, spread, a, b, y, m, k, n, turned: (false, false), alpha: 1.0, within, zeros }.make(kernel, None);
+    Product { elem, spread, a, b, y, m, k, n, transposed: (false, false), alpha: 1.0, within, zeros }
+        .make(kernel, None);
     Ok(())
 }
 
 /// `Gemm`, whose third argument has the shape of the result before version 7.
 pub fn gemm(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (a, b, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
-    let turned = (flag(call, "transA", false), flag(call, "transB", false));
+    let transposed = (flag(call, "transA", false), flag(call, "transB", false));
     let (alpha, beta) = (float(call, "alpha", 1.0), float(call, "beta", 1.0));
     let c = kernel.input(2).filter(|_| beta != 0.0);
     let inputs: Vec<NodeId> = [a, b].into_iter().chain(c).collect();
@@ -244,12 +255,13 @@ pub fn gemm(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (&[rows, cols], &[m, n]) = (&kernel.sizes(a)[..], &kernel.sizes(y)[..]) else {
         return declined("its arguments are not matrices");
     };
-    let k = if turned.0 { rows } else { cols };
-    if (if turned.0 { cols } else { rows }) != m || kernel.sizes(b) != if turned.1 { [n, k] } else { [k, n] } {
+    let k = if transposed.0 { rows } else { cols };
+    if (if transposed.0 { cols } else { rows }) != m || kernel.sizes(b) != if transposed.1 { [n, k] } else { [k, n] } {
         return Err(OpError::invalid("its factors do not fit each other"));
     }
     let spread = Spread::new(&[], &[&[], &[]])?;
-    let product = Product { elem, spread, a, b, y, m, k, n, turned, alpha, within: wide(elem), zeros: [None, None] };
+    let product =
+        Product { elem, spread, a, b, y, m, k, n, transposed, alpha, within: wide(elem), zeros: [None, None] };
     let Some(c) = c else {
         product.make(kernel, None);
         return Ok(());
