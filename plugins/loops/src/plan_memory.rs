@@ -79,9 +79,9 @@ fn aligned(bytes: u64) -> Option<u64> {
 }
 
 /// The most bytes that are needed at one time, which no plan has less than. All memory is in one block.
-pub fn most_live(needs: &[Need], bytes: impl Fn(&Need) -> u64) -> u64 {
+pub fn most_live<'n>(needs: impl IntoIterator<Item = &'n Need>, bytes: impl Fn(&Need) -> u64) -> u64 {
     let ends = |need: &Need| [(need.first, true, bytes(need)), (need.last + 1, false, bytes(need))];
-    let mut changes: Vec<(usize, bool, u64)> = needs.iter().flat_map(ends).collect();
+    let mut changes: Vec<(usize, bool, u64)> = needs.into_iter().flat_map(ends).collect();
     // At one place, what ends goes first.
     changes.sort_unstable();
     let (mut live, mut most) = (0_u64, 0_u64);

@@ -58,7 +58,7 @@ use relais_plugin_api::{
     prelude::*,
     prim::{Access, Accesses, CoreOp, Dependence, LoopKind, LoopOps, Need, all_memory_needs, remove_unused},
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 mod order;
 mod tile;
@@ -173,6 +173,8 @@ fn tile_loops(edit: &mut Editor, cx: &PassCx<'_>, options: &ScheduleCpuOptions) 
     let before = edit.function().clone();
     let mut ops = LoopOps::new(&before);
     let accesses = Accesses::new(&before, &ops);
+    let sized = |(need, is_known): (Need, bool)| Need { bytes: if is_known { need.bytes } else { u64::MAX }, ..need };
+    let needs = all_memory_needs(&before, &ops).into_iter().map(sized).map(|need| (need.alloc, need)).collect();
     let all = loops(&before, &ops);
     let (mut done, mut single, mut n_tiled) = (HashSet::new(), Vec::new(), 0);
     for (block, id) in all {
@@ -183,7 +185,7 @@ fn tile_loops(edit: &mut Editor, cx: &PassCx<'_>, options: &ScheduleCpuOptions) 
         if innermost(&before, &ops, id).is_empty() {
             continue;
         }
-        let planned = rows(&before, &ops, &accesses, id, turns, options);
+        let planned = rows(&before, &ops, (&accesses, &needs), id, turns, options);
         let (plan, rows) = match planned {
             Ok(Some(found)) => found,
             Ok(None) => continue,
@@ -209,7 +211,7 @@ fn tile_loops(edit: &mut Editor, cx: &PassCx<'_>, options: &ScheduleCpuOptions) 
 fn rows(
     f: &Function,
     ops: &LoopOps,
-    accesses: &Accesses,
+    (accesses, needs): (&Accesses, &HashMap<NodeId, Need>),
     id: NodeId,
     turns: i64,
     options: &ScheduleCpuOptions,
@@ -224,7 +226,7 @@ fn rows(
     if two.varying.iter().chain(two.results.iter().map(|(id, _)| id)).any(is_if) {
         return Err("an `if` in it differs from turn to turn");
     }
-    let bytes = own_bytes(f, ops, id, &two);
+    let bytes = own_bytes(f, needs, id, &two);
     let room = u64::try_from(options.most_bytes).unwrap_or(0).checked_div(bytes).unwrap_or(u64::MAX);
     let most = options.rows.min(turns).min(i64::try_from(room).unwrap_or(i64::MAX));
     if most < 2 {
@@ -237,13 +239,11 @@ fn rows(
 }
 
 /// The most bytes that a turn of a loop needs at one time, of memory that each turn has for itself.
-fn own_bytes(f: &Function, ops: &LoopOps, id: NodeId, plan: &Plan) -> u64 {
-    let all: HashSet<NodeId> = bindings_of(f, id).into_iter().filter(|id| plan.varying.contains(id)).collect();
-    let own = all_memory_needs(f, ops).into_iter().filter(|(need, _)| all.contains(&need.alloc));
-    let own = own.map(|(need, is_known)| Need { bytes: if is_known { need.bytes } else { u64::MAX }, ..need });
-    let (own, within): (Vec<Need>, Vec<Need>) =
-        own.partition(|need| f.regions(id).iter().any(|&turn| f.block_of(turn) == need.block));
-    within.iter().fold(most_live(&own, |need| need.bytes), |sum, need| sum.saturating_add(need.bytes))
+fn own_bytes(f: &Function, needs: &HashMap<NodeId, Need>, id: NodeId, plan: &Plan) -> u64 {
+    let own = bindings_of(f, id).into_iter().filter(|id| plan.varying.contains(id)).filter_map(|id| needs.get(&id));
+    let is_of_turn = |need: &&Need| f.regions(id).iter().any(|&turn| f.block_of(turn) == need.block);
+    let (own, within): (Vec<&Need>, Vec<&Need>) = own.partition(is_of_turn);
+    within.iter().fold(most_live(own, |need| need.bytes), |sum, need| sum.saturating_add(need.bytes))
 }
 
 /// The most sums that an innermost loop adds to for each turn, among those in which all turns need the same elements.

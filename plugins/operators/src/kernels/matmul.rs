@@ -45,7 +45,7 @@ struct Row<'a> {
 /// How many sums are carried at a time, so that one need not wait for another.
 const SUMS: u64 = 8;
 
-/// The most columns of a result whose sums are carried however its factors are stored: longer rows have a vector's elements.
+/// The most columns of a result whose sums are carried however its factors are stored: rows this short gain nothing by vectors.
 const NARROW: u64 = 4;
 
 /// The products that are added to an element of a row at once. Gcc writes out a loop over 6 or 8 elements before it looks for
