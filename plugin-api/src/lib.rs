@@ -54,58 +54,91 @@
 //!
 //! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
 
-#[cfg(test)]
-extern crate self as relais_plugin_api;
-
-pub mod boundary;
-pub mod build;
-pub mod context;
-pub mod diagnostics;
-pub mod facts;
-pub mod infer;
-pub mod instrument;
-pub mod interpret;
-pub mod ir;
-pub mod op;
-pub mod options;
-pub mod pass;
 pub mod pattern;
 pub mod prelude;
 pub mod prim;
-pub mod rewrite;
 pub mod testing;
-pub mod text;
 
-#[cfg(test)]
-mod properties;
-// The random modules of the kit, which depends on this crate.
-#[cfg(test)]
-#[path = "../conformance/src/wild.rs"]
-#[expect(dead_code, reason = "only the kit uses the rest")]
-mod wild;
+#[doc(inline)]
+pub use relais_boundary::{context, instrument, options, pass};
+#[doc(inline)]
+pub use relais_ir::{diagnostics, text};
+#[doc(inline)]
+pub use relais_ops::{build, facts, interpret, rewrite};
+
+/// The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
+pub mod ir {
+    #[doc(inline)]
+    pub use relais_ir::{
+        Action, Analysis, Attr, AttrData, AttrRec, AttrValue, Attrs, Blob, BlockId, BlockRec, BlockTree, CallView,
+        Children, ConstForm, ConstId, Copier, Declined, Difference, Dim, DimRec, Dims, Editor, ElemType, Entry, Expr,
+        ExprFunctor, ExprMutator, ExprVisitor, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, Fault, FaultCode, Function,
+        FunctionView, Global, Hash64, IR_VERSION, IRModule, IfView, Imm, InlineError, Inlined, InternTable, LetForm,
+        MAIN, MOST_NEW_PARTS, MOST_NEW_TYPES, MOST_TYPE_PARTS, Memo, ModuleAttr, NewTypes, NodeId, NodeRec,
+        OUTPUT_NAMES, OUTPUT_TYPES, OpId, OpRec, PRIMITIVE, RArc, Rebuild, RebuildCx, Retain, SHADOWS, SideList,
+        SideTable, Source, Span, StrId, Subgraph, Subst, Tensor, TensorError, Type, TypeId, TypeRec, UseCounts, Users,
+        Verifier, Walk, WalkStep, Words, attr_flag, attr_kind, description, element_count, equal, equal_functions,
+        flag, global_kind, inline_functions, inline_some_functions, is_initializer, is_same_domain, kind, list_policy,
+        module_attr_kind, normal_domain, operator_counts, packed, recursive, table_key, table_policy, type_kind,
+        verify, verify_arena, verify_function,
+    };
+}
+
+/// Descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator.
+pub mod op {
+    #[doc(inline)]
+    pub use relais_ir::{AttrDefault, Effects};
+    #[doc(inline)]
+    pub use relais_ops::{
+        bodies::{AddedBodies, Bodies, Body, add_bodies, parse_body},
+        error::{OpError, op_error_kind},
+        op::*,
+        request::{ArgRec, CallRequest, CallValue, EvalRequest, InferRequest, VALUES_TABLE, known_value},
+    };
+}
+
+/// The inference of types over a whole function: one pass in program order, each call typed by its operator's relation.
+pub mod infer {
+    #[doc(inline)]
+    pub use relais_ir::{contradiction, join, merge};
+    #[doc(inline)]
+    pub use relais_ops::infer::*;
+}
+
+/// The plugin boundary: everything that crosses it.
+pub mod boundary {
+    #[doc(inline)]
+    pub use relais_boundary::{
+        abi::{self, instrument},
+        entry, fingerprint, local, logger, record,
+    };
+    #[doc(inline)]
+    pub use relais_ir::{bytes, guard, wire};
+}
 
 /// The expansion of the macros. Not intended for authors, and not stable.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::{
-        boundary::{
-            entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
-            fingerprint::FINGERPRINT,
-            instrument::{InstrumentImpl, create as create_instrument},
-            record::{
-                InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, SampleSpec, Spec, StatisticSpec,
-                pass_flag,
-            },
+    pub use crate::prim::is_value_op;
+    pub use abi_stable::library::LibHeader;
+    pub use inventory;
+    pub use relais_boundary::{
+        entry::{
+            InstrumentImpl, Item, PassImpl, PluginImpl, Registration, create, create_instrument, lib_header, root,
         },
-        op::{Evaluator, Operator},
+        fingerprint::FINGERPRINT,
         options::{
             Check, ChoiceSpec, ConfigSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, check,
             check_with, default_bytes, field,
         },
         pass::{REWRITES, drive},
-        prim::is_value_op,
+        record::{
+            InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, SampleSpec, Spec, StatisticSpec,
+            pass_flag,
+        },
+    };
+    pub use relais_ops::{
+        op::{Evaluator, Operator},
         rewrite::DriveOptions,
     };
-    pub use abi_stable::library::LibHeader;
-    pub use inventory;
 }

@@ -9,53 +9,37 @@
 //! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
-//! - [`Intervals`] says what is known about integers, [`Accesses`] where memory is accessed, and in which turns of loops
+//! - `Intervals` says what is known about integers, `Accesses` where memory is accessed, and in which turns of loops
 //!   the same elements.
-//! - [`memory_needs`] says what memory is needed when, [`checked_arena`] whether a plan of it holds.
+//! - `memory_needs` says what memory is needed when, `checked_arena` whether a plan of it holds.
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/kernels.md")]
 mod kernels {}
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "loop-analysis"))]
 #[doc = include_str!("../../docs/emitters.md")]
 mod emitters {}
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/loop-programs.md")]
 mod loop_programs {}
 
-mod accesses;
-mod arena;
-mod bounds;
-mod build;
-mod facts;
-mod infer;
-mod linear;
-mod loop_ops;
-mod ops;
-mod rule;
-mod run;
-mod scalar;
-mod terms;
-#[cfg(test)]
-mod tests;
-mod unused;
-
-pub use accesses::{Access, Accesses, AxisIndex, Dependence, Slice, Term};
-pub use arena::{
-    ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, all_memory_needs, arena_offset, checked_arena, count_fits,
-    memory_needs,
+#[doc(inline)]
+pub use relais_ir::prim::{
+    Broken, Class, CoreOp, DOMAIN, LoopKind, LoopOps, Made, OUTPUTS, OpInfo, Scalar, infer, is_value_op, n_outputs,
+    number_of, remove_unused, rule, value_type,
 };
-pub use bounds::{Bounds, Intervals, Mark};
-pub use build::{PrimBuilder, prim_func};
-pub use facts::CoreFacts;
-pub(crate) use facts::NOT_A_VALUE;
-pub use infer::infer;
-pub use linear::Linear;
-pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
-pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo, is_value_op, number_of};
-pub use rule::{Broken, Made, Scalar, rule, value_type};
-pub(crate) use run::run_counted;
-pub use run::{Cause, Order, Place, RunOptions, Stop, run};
-pub use scalar::{NoValue, fold};
-pub use unused::remove_unused;
+#[doc(inline)]
+pub use relais_ir::{PrimBuilder, count_fits, prim_func};
+#[cfg(feature = "loop-analysis")]
+#[doc(inline)]
+pub use relais_loop_analysis::{
+    ARENA, ARENA_ALIGNMENT, Access, Accesses, AxisIndex, Bounds, Dependence, Intervals, Linear, Mark, Need, OFFSET,
+    ORIGINS, Slice, Term, all_memory_needs, arena_offset, checked_arena, memory_needs,
+};
+#[doc(inline)]
+pub use relais_ops::{
+    core_facts::CoreFacts,
+    run::{Cause, Order, Place, RunOptions, Stop, run},
+    scalar::{NoValue, fold},
+};

@@ -5,7 +5,7 @@ import struct
 MAGIC = b"\x89RelaisR"
 HEADER = 32
 MASK = (1 << 64) - 1
-# The kind of record, and tags of its fields: see `plugin-api/src/boundary/record.rs`.
+# The kind of record, and tags of its fields: see `plugin-api/boundary/src/record.rs`.
 PLUGIN, ENTRY, BOUNDARY, FINGERPRINT, TARGET, PANIC, NEEDS = 1, 5, 6, 7, 9, 10, 15
 
 
@@ -15,7 +15,7 @@ def mix(state, word):
 
 
 def checksum(data):
-    """That of `plugin-api/src/boundary/wire.rs`."""
+    """That of `plugin-api/ir/src/wire.rs`."""
     even, odd = 0x9E3779B97F4A7C15 ^ len(data), 0
     for at in range(0, len(data), 16):
         low, high = struct.unpack("<QQ", data[at:at + 16].ljust(16, b"\0"))

@@ -5,8 +5,8 @@ use super::{
     bench::{AttrShape, Bench, OpShape},
     interpret::Compute,
     random::Random,
-    wild::{self, Tape},
 };
+use relais_ir::wild::{self, Tape};
 use relais_plugin_api::{
     infer::{Operators, infer_node},
     ir::*,

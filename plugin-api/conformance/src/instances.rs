@@ -3,11 +3,13 @@
 //! Shapes, element types, attributes and constants are chosen at random, with a preference for those that the rule's
 //! conditions ask for. A module is kept if all its calls are accepted by their type relations and can be computed.
 
+mod prim;
+
 use super::{
     asked::{asked, elem_asked, numbers_asked, satisfies},
     interpret::{self, Compute, Stop},
     journal::Log,
-    numbers, prim_instances,
+    numbers,
     random::Random,
 };
 use relais_patterns::{
@@ -89,7 +91,7 @@ pub fn attempts<'a>(
 
 fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<IRModule, Miss> {
     if rule.level() == Level::Prim {
-        return prim_instances::instance(rule, random);
+        return prim::instance(rule, random);
     }
     let mut empty = Function::new();
     let (mut made, mut unknown) = (None, None);

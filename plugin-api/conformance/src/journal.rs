@@ -1,7 +1,7 @@
 //! The messages of the kit while it runs, and a file with them, which shows what a process that died was doing.
 
 #[cfg(feature = "filetest")]
-use super::filetest::Outcome;
+use super::outcome::Outcome;
 use super::report::{Finding, Judged, table, text};
 use relais_plugin_api::options::Value;
 use std::{

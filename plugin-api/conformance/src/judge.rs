@@ -12,8 +12,8 @@ use super::{
     numbers::{Judgement, same_numbers},
     random::Random,
     report::{Finding, Judged, Kind},
-    wild::Tape,
 };
+use relais_ir::wild::Tape;
 use relais_plugin_api::{
     boundary::{abi::error_kind, record::Level},
     diagnostics::PassError,

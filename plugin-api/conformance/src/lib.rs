@@ -51,13 +51,12 @@ mod knobs;
 mod nests;
 pub mod numbers;
 mod operator;
-mod prim_instances;
-mod prims;
+#[cfg(feature = "filetest")]
+mod outcome;
 mod random;
 mod report;
 mod rules;
 mod supervise;
-mod wild;
 
 pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;

@@ -1,7 +1,8 @@
 //! Random loop programs: nests of loops over memory, typed, and mostly without faults. The bytes of a tape decide what is
 //! made, as for graphs.
 
-use super::{generate, random::Random, wild::Tape};
+use super::{generate, random::Random};
+use relais_ir::wild::Tape;
 use relais_plugin_api::{
     ir::{IRModule, MAIN},
     text,

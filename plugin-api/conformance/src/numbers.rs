@@ -1,9 +1,10 @@
 //! Whether two modules compute the same, on seeded values.
 
-use super::{
-    interpret::{self, Compute, Stop},
-    prims::same_prims,
-};
+mod prims;
+
+pub(super) use prims::same_prims;
+
+use super::interpret::{self, Compute, Stop};
 use relais_plugin_api::ir::*;
 
 /// The most elements of a parameter of a random module, and of a result that is compared.

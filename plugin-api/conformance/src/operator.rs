@@ -11,8 +11,8 @@ use super::{
     judge::printed,
     random::Random,
     report::{Finding, Judged, Kind},
-    wild::{self, Tape},
 };
+use relais_ir::wild::{self, Tape};
 use relais_plugin_api::{
     infer::{Operators, infer_node},
     ir::*,

@@ -6,8 +6,7 @@ use super::{
     instances::{self, Miss},
     interface::same_interface,
     judge::{message, printed, shown},
-    numbers::{Judgement, same_numbers},
-    prims::same_prims,
+    numbers::{Judgement, same_numbers, same_prims},
     report::{Finding, Kind},
 };
 use relais_patterns::{Level, Rule};

@@ -2,7 +2,7 @@
 
 use crate::{
     pass::{Pairs, doc, text},
-    plugin::register,
+    register::register,
 };
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -4,6 +4,7 @@ mod instrument;
 mod options;
 mod pass;
 mod plugin;
+mod register;
 
 use proc_macro::TokenStream;
 

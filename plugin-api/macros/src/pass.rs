@@ -1,9 +1,10 @@
 //! The attributes that make a pass of a function.
 
-use crate::plugin::register;
+use crate::register::register;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use relais_patterns::{Functions, Rule, nearest};
+use relais_patterns::{Functions, Rule};
+use relais_words::nearest;
 use syn::{
     Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Meta,
     Token, Type, parenthesized,

@@ -1,6 +1,9 @@
 //! `plugin!`, `operators!`, `evaluators!` and `pipeline!`.
 
-use crate::pass::{Pairs, text};
+use crate::{
+    pass::{Pairs, text},
+    register::register,
+};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{
@@ -135,20 +138,4 @@ pub fn pipeline(input: TokenStream) -> syn::Result<TokenStream> {
             #register
         };
     })
-}
-
-/// A static with the records of `spec`, in their section, and a registration of `item`.
-pub fn register(spec: TokenStream, item: TokenStream) -> TokenStream {
-    quote! {
-        const LEN: usize = { let spec: rt::Spec<'_> = #spec; spec.len() };
-
-        #[used]
-        #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__passrec"))]
-        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".passrec"))]
-        static RECORDS: [u8; LEN] = { let spec: rt::Spec<'_> = #spec; spec.bytes() };
-
-        rt::inventory::submit! {
-            rt::Registration { crate_name: env!("CARGO_CRATE_NAME"), records: &RECORDS, item: #item }
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! The checks that need nothing but the text.
 
-use crate::{Code, Fault, Span, ast::*, fault::nearest, level};
+use crate::{Code, Fault, Span, ast::*, level};
+use relais_words::nearest;
 
 /// The names of element types, as in the text form of modules.
 pub const ELEMS: &[&str] = &[

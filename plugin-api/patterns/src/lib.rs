@@ -19,7 +19,7 @@ mod print;
 
 pub use ast::*;
 pub use check::{ELEMS, Functions, Sort, functions, is_function, variables};
-pub use fault::{Code, Fault, nearest};
+pub use fault::{Code, Fault};
 pub use level::{Level, of_level};
 
 /// The most bytes of a text.

@@ -43,7 +43,7 @@ fn constants() -> String {
 
 /// The constants of a module, as in the source, with their documentation.
 fn numbers(file: &str, module: &str) -> String {
-    let path = root().join("plugin-api/src").join(file);
+    let path = root().join("plugin-api").join(file);
     let source = fs::read_to_string(&path).unwrap();
     let begin = source.find(&format!("mod {module} {{\n")).unwrap_or_else(|| panic!("{module} in {file}"));
     let body = source[begin..].split_once('\n').unwrap().1;

@@ -87,28 +87,26 @@ fn later_version(dir: &Path) {
     let own = "members = [\"host\", \"host/cli\", \"host/files\", \"host/onnx\", \"plugin-api\", \"plugin-api/conformance\", \"plugin-api/macros\", \"plugins/*\", \"later\"]";
     fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
 
-    let api = |file: &str| Source::open(dir.join("plugin-api/src").join(file));
+    let api = |file: &str| Source::open(dir.join("plugin-api").join(file));
     let BoundaryVersion { major, minor, patch } = BOUNDARY;
     let version =
         |patch: u16| format!("BoundaryVersion = BoundaryVersion {{ major: {major}, minor: {minor}, patch: {patch} }};");
-    api("boundary/record.rs").replace(&version(patch), &version(patch + 1)).save();
-    api("boundary/abi.rs")
-        .append("pub struct HostApi {", FIELD)
+    api("boundary/src/record.rs").replace(&version(patch), &version(patch + 1)).save();
+    api("ops/src/abi.rs").append("pub struct HostApi {", FIELD).save();
+    api("boundary/src/abi.rs")
         .append("pub struct HostSetup {", FIELD)
         .append("pub struct PassVTable {", FIELD)
         .append("pub struct Plugin {", FIELD)
         .save();
-    api("boundary/entry.rs")
-        .insert("WithMetadata::new(PassVTable {", VALUE)
-        .insert("WithMetadata::new(Plugin {", VALUE)
-        .save();
-    api("boundary/instrument.rs")
+    api("boundary/src/entry.rs").insert("WithMetadata::new(Plugin {", VALUE).save();
+    api("boundary/src/entry/pass.rs").insert("WithMetadata::new(PassVTable {", VALUE).save();
+    api("boundary/src/entry/instrument.rs").insert("WithMetadata::new(InstrumentVTable {", VALUE).save();
+    api("boundary/src/abi/instrument.rs")
         .append("pub struct HookApi {", FIELD)
         .append("pub struct InstrumentVTable {", FIELD)
-        .insert("WithMetadata::new(InstrumentVTable {", VALUE)
         .save();
-    api("boundary/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();
-    api("boundary/local/instrument.rs").insert("WithMetadata::new(HookApi {", VALUE).save();
+    api("boundary/src/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();
+    api("boundary/src/local/instrument.rs").insert("WithMetadata::new(HookApi {", VALUE).save();
     let host = |file: &str| Source::open(dir.join("host/src").join(file));
     host("loaded/services.rs")
         .insert("WithMetadata::new(HostApi {", VALUE)
@@ -116,18 +114,18 @@ fn later_version(dir: &Path) {
         .save();
     host("plugin/setup.rs").insert("WithMetadata::new(HostSetup {", VALUE).save();
     let constant = |number: u8| format!("\n    /// Later.\n    pub const LATER: u8 = {number};");
-    api("ir/node.rs")
+    api("ir/src/node.rs")
         .replace("pub const N_KINDS: u8 = 10;", "pub const N_KINDS: u8 = 11;")
         .insert("pub mod kind {", &constant(10))
         .insert("pub mod attr_kind {", &constant(200))
         .save();
-    api("ir/types.rs").insert("pub mod type_kind {", &constant(200)).save();
+    api("ir/src/types.rs").insert("pub mod type_kind {", &constant(200)).save();
     let table = |key: &str, policy: &str| {
         format!("\n        function.tables.push(SideTable::new(\"later-{key}\", 8, table_policy::{policy}));")
     };
     let tables = [table("value", "VALUE"), table("provenance", "PROVENANCE"), table("derived", "DERIVED")].concat();
     let spans = "function.tables.push(SideTable::new(table_key::SPANS, Span::STRIDE, table_policy::PROVENANCE));";
-    api("ir/function.rs").insert(spans, &tables).save();
+    api("ir/src/function.rs").insert(spans, &tables).save();
 }
 
 /// The later host and the program that drives it.

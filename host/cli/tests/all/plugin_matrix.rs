@@ -50,7 +50,7 @@ fn refused(plugin: &Path, says: &str, mover: &str, help: &str) -> Value {
     said
 }
 
-const VERSION: &str = "plugin-api/src/boundary/record.rs";
+const VERSION: &str = "plugin-api/boundary/src/record.rs";
 
 /// The change that makes the boundary another version.
 fn version(version: BoundaryVersion) -> [String; 2] {
@@ -62,18 +62,26 @@ fn version(version: BoundaryVersion) -> [String; 2] {
 /// The changes that make the boundary a later version, with an entry more at the end of each table, and a pass of `mark`
 /// that asks for the host's.
 fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
-    const ABI: &str = "plugin-api/src/boundary/abi.rs";
-    const INSTRUMENT: &str = "plugin-api/src/boundary/instrument.rs";
-    const ENTRY: &str = "plugin-api/src/boundary/entry.rs";
+    const ABI: &str = "plugin-api/boundary/src/abi.rs";
+    const HOST: &str = "plugin-api/ops/src/abi.rs";
+    const INSTRUMENT: &str = "plugin-api/boundary/src/abi/instrument.rs";
+    const ENTRY: &str = "plugin-api/boundary/src/entry.rs";
+    const ENTRY_OF_PASS: &str = "plugin-api/boundary/src/entry/pass.rs";
+    const ENTRY_OF_INSTRUMENT: &str = "plugin-api/boundary/src/entry/instrument.rs";
     let [from, to] = version(later);
     let mut changes = vec![(VERSION, from, to)];
     let mut after = |file, text: &str, more: &str| changes.push((file, text.to_owned(), format!("{text}{more}")));
     let field = "\n    /// Later.\n    pub later: extern \"C\" fn() -> u64,";
     let value = "\n    later: { extern \"C\" fn later() -> u64 { 42 } later },";
-    let plugins = [(ABI, ENTRY, "PassVTable"), (ABI, ENTRY, "Plugin"), (INSTRUMENT, INSTRUMENT, "InstrumentVTable")];
+    let plugins = [
+        (ABI, ENTRY_OF_PASS, "PassVTable"),
+        (ABI, ENTRY, "Plugin"),
+        (INSTRUMENT, ENTRY_OF_INSTRUMENT, "InstrumentVTable"),
+    ];
     let last = |table: &str| {
-        let source = include_str!("../../../../plugin-api/src/boundary/abi.rs").to_owned();
-        let source = source + include_str!("../../../../plugin-api/src/boundary/instrument.rs");
+        let source = include_str!("../../../../plugin-api/boundary/src/abi.rs").to_owned();
+        let source = source + include_str!("../../../../plugin-api/boundary/src/abi/instrument.rs");
+        let source = source + include_str!("../../../../plugin-api/ops/src/abi.rs");
         let begin = source.find(&format!("pub struct {table} {{")).unwrap();
         let fields = &source[begin..begin + source[begin..].find("\n}").unwrap()];
         fields[fields.rfind("    pub ").unwrap()..].to_owned()
@@ -83,18 +91,20 @@ fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
         after(made, &format!("WithMetadata::new({table} {{"), value);
     }
     after(ABI, &last("HostSetup"), field);
-    after(ABI, &last("HostApi"), field);
-    after("plugin-api/src/boundary/local.rs", "WithMetadata::new(HostApi {", value);
+    after(HOST, &last("HostApi"), field);
+    after("plugin-api/boundary/src/local.rs", "WithMetadata::new(HostApi {", value);
     after(INSTRUMENT, &last("HookApi"), field);
-    after("plugin-api/src/boundary/local/instrument.rs", "WithMetadata::new(HookApi {", value);
+    after("plugin-api/boundary/src/local/instrument.rs", "WithMetadata::new(HookApi {", value);
     let ask = format!(
-        "\n    #[expect(missing_docs)]\n    pub fn later(&self) -> Result<u64, PassError> {{\n        \
-         use crate::boundary::{{abi::entry, record::BoundaryVersion}};\n        \
+        "\n    #[expect(missing_docs)]\n    pub fn later(self) -> Result<u64, PassError> {{\n        \
          let since = BoundaryVersion {{ major: {}, minor: {}, patch: {} }};\n        \
-         Ok(entry(self.call.host.later(), \"later\", since)?())\n    }}\n",
+         Ok(entry(self.host.later(), \"later\", since)?())\n    }}\n",
         later.major, later.minor, later.patch
     );
-    after("plugin-api/src/pass.rs", "impl<'a> PassCx<'a> {", &ask);
+    after(HOST, "impl<'a> CallCx<'a> {", &ask);
+    let ask = "\n    #[expect(missing_docs)]\n    pub fn later(&self) -> Result<u64, PassError> {\n        \
+               self.call.later()\n    }\n";
+    after("plugin-api/boundary/src/pass.rs", "impl<'a> PassCx<'a> {", ask);
     let pass = "\n/// Asks for what the host may lack.\n#[module_pass(name = \"mark.Later\")]\n\
                 fn later(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {\n    \
                 assert_eq!(cx.later()?, 42);\n    Ok(())\n}\n\n/// Does nothing.";
@@ -121,15 +131,15 @@ fn a_later_boundary_of_which_nothing_is_needed() {
         &plugin_of_another_api("grown-needed", &changes, &[]),
         &format!("it was built for version {later} of the plugin boundary, and this host takes"),
         "host",
-        "update the host: `cargo install relais-cli`; or build the plugin with the feature `api-0-2`",
+        "update the host: `cargo install relais-cli`; or build the plugin with the feature `api-0-3`",
     );
     assert_eq!(needing_all["plugin"]["needs"], later.to_string());
     let api = "relais-plugin-api = { path = \"../plugin-api\"";
-    let feature = format!("{api}, features = [\"api-0-2\"]");
+    let feature = format!("{api}, features = [\"api-0-3\"]");
     let changes = [&[("mark/Cargo.toml", api, &*feature)], &*changes].concat();
     let plugin = plugin_of_another_api("grown-unneeded", &changes, &[]);
     let said = accepted(&plugin);
-    assert_eq!((&said["plugin"]["boundary"], &said["plugin"]["needs"]), (&later.to_string().into(), &"0.2.0".into()));
+    assert_eq!((&said["plugin"]["boundary"], &said["plugin"]["needs"]), (&later.to_string().into(), &"0.3.0".into()));
     // The missing entry is an error of the one pass that requests it.
     let error = run(&registry(&[&plugin]), "mark.Later", &table(&[]), &chain(&["Relu"])).err().expect("it lacks one");
     let says = format!("this host has no `later`: it came with version {later} of the plugin boundary");
@@ -140,7 +150,7 @@ fn a_later_boundary_of_which_nothing_is_needed() {
 #[test]
 #[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn a_shorter_table() {
-    const ABI: &str = "plugin-api/src/boundary/abi.rs";
+    const ABI: &str = "plugin-api/boundary/src/abi.rs";
     const CHECK: &str = "for<'a> unsafe extern \"C\" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>";
     let (entry, none) = (
         format!(
@@ -151,7 +161,7 @@ fn a_shorter_table() {
     let changes = [
         (ABI, &*entry, ""),
         (ABI, "self.vtable.check()", &none),
-        ("plugin-api/src/boundary/entry.rs", "        check: run_check::<P>,\n", ""),
+        ("plugin-api/boundary/src/entry/pass.rs", "        check: run_check::<P>,\n", ""),
     ];
     accepted(&plugin_of_another_api("shorter", &changes, &[]));
 }
@@ -163,9 +173,9 @@ fn another_layout_under_the_same_version() {
     let wider = "#[expect(missing_docs)]\npub struct BlockRec {\n    pub first: u32,";
     let hash = "__layout_hash!(BlockRec { start,";
     let changes = [
-        ("plugin-api/src/ir/node.rs", record, wider),
-        ("plugin-api/src/boundary/fingerprint.rs", hash, "__layout_hash!(BlockRec { first, start,"),
-        ("plugin-api/src/ir/function/build.rs", "self.blocks.push(BlockRec {", "self.blocks.push(BlockRec { first: 0,"),
+        ("plugin-api/ir/src/node.rs", record, wider),
+        ("plugin-api/boundary/src/fingerprint.rs", hash, "__layout_hash!(BlockRec { first, start,"),
+        ("plugin-api/ir/src/function/build.rs", "self.blocks.push(BlockRec {", "self.blocks.push(BlockRec { first: 0,"),
     ];
     let plugin = plugin_of_another_api("layout", &changes, &[]);
     let says = "its types are laid out differently, though its version of the plugin boundary fits";

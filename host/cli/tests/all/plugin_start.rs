@@ -50,7 +50,7 @@ const INIT: &str = "logger::install(host, P::NAME, log_level);\n        Ok(())";
 #[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn an_initialiser_that_fails_is_a_refusal() {
     let failing = "logger::install(host, P::NAME, log_level);\n        Err(PassError::new(\"the licence has expired\").help(\"renew it\"))";
-    let plugin = plugin_of_another_api("init-error", &[("plugin-api/src/boundary/entry.rs", INIT, failing)], &[]);
+    let plugin = plugin_of_another_api("init-error", &[("plugin-api/boundary/src/entry.rs", INIT, failing)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Init(_)), "{text}");
     assert!(text.contains("its initialiser failed: the licence has expired") && text.contains("renew it"), "{text}");
@@ -60,7 +60,7 @@ fn an_initialiser_that_fails_is_a_refusal() {
 #[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn an_initialiser_that_panics_is_a_refusal() {
     let panicking = "logger::install(host, P::NAME, log_level);\n        panic!(\"not on a {}\", \"Sunday\")";
-    let plugin = plugin_of_another_api("init-panic", &[("plugin-api/src/boundary/entry.rs", INIT, panicking)], &[]);
+    let plugin = plugin_of_another_api("init-panic", &[("plugin-api/boundary/src/entry.rs", INIT, panicking)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Init(_)), "{text}");
     assert!(text.contains("its initialiser failed: ") && text.contains("not on a Sunday"), "{text}");
@@ -72,7 +72,7 @@ fn an_initialiser_that_panics_is_a_refusal() {
 fn a_plugin_that_knows_more_than_the_host_is_refused() {
     let grown = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),\n    /// Of a later version.\n    pub later: extern \"C\" fn(),";
     let log = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),";
-    let plugin = plugin_of_another_api("grown", &[("plugin-api/src/boundary/abi.rs", log, grown)], &[]);
+    let plugin = plugin_of_another_api("grown", &[("plugin-api/boundary/src/abi.rs", log, grown)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Layout { .. }), "{text}");
     assert!(text.contains("boundary differ: `HostSetup` has too many fields (expected 2, found 1)\n"), "{text}");

@@ -1,7 +1,8 @@
 //! The forms of a call in different layouts compute the same, their arguments and results being transposed.
 
 use super::{MAX_BYTES, attribute, constant, shown, tensor_of};
-use crate::{bench::OpShape, wild::Tape};
+use crate::bench::OpShape;
+use relais_ir::wild::Tape;
 use relais_plugin_api::{infer::Operators, ir::*, op::LayoutFacts};
 
 /// How far floats may be apart, relative to the largest one: a form may add up in another order.

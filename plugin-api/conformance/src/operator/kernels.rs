@@ -6,8 +6,8 @@ use crate::{
     bench::{Bench, OpShape},
     numbers::{is_close, values},
     report::{Judged, Kind},
-    wild::Tape,
 };
+use relais_ir::wild::Tape;
 use relais_plugin_api::{
     infer::{Coverage, Operators, Way, infer_function, infer_node},
     ir::*,

@@ -69,7 +69,7 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
     copy(&root.join("tests/plugins/mark"), &dir.join("mark"));
     let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let line = |key: &str| workspace.lines().find(|line| line.starts_with(key)).unwrap();
-    let own = "members = [\"plugin-api\", \"plugin-api/macros\", \"mark\"]";
+    let own = "members = [\"plugin-api\", \"plugin-api/boundary\", \"plugin-api/macros\", \"mark\"]";
     let own = workspace.replace(line("members = "), own).replace(line("default-members = "), "");
     fs::write(dir.join("Cargo.toml"), own).unwrap();
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();

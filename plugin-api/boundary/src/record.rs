@@ -1,0 +1,466 @@
+//! The records in a plugin's file that describe its contents: written in const evaluation, read without running
+//! anything.
+
+mod kinds;
+mod tags;
+
+pub use kinds::{Level, Phase};
+pub use relais_ir::wire::MAX_LEN;
+pub use relais_ops::{op::tags::*, version::BoundaryVersion};
+pub use tags::*;
+
+use crate::options::{ConfigSpec, OptionKind, OptionSpec, write_options};
+use relais_ir::wire::{Writer, checksum, is_equal};
+use relais_ops::{
+    op::{
+        Evaluator, Operator,
+        record::{evaluator, operator},
+    },
+    version::needs,
+};
+
+/// The first bytes of a record.
+pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
+/// The format of records that this version writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+/// Bytes of a record before its fields: magic, format, kind, length of the fields, zero, checksum of the fields.
+pub const HEADER: usize = 32;
+/// The name of the section that contains the records (ELF, PE). It must not begin with `.rela`, which GNU ld takes for
+/// relocations.
+pub const SECTION: &str = ".passrec";
+/// The name of the section that contains the records (Mach-O), within segment `__DATA`.
+pub const SECTION_MACHO: &str = "__passrec";
+
+/// The version of the boundary.
+pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 3, patch: 0 };
+/// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
+/// crate names, and [`BOUNDARY`] if none is selected.
+pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-3"), [0, 3, 0])], BOUNDARY);
+/// The version of this crate.
+pub const API: &str = env!("CARGO_PKG_VERSION");
+/// The compiler of this build.
+pub const RUSTC: &str = env!("RELAIS_RUSTC");
+/// The target of this build.
+pub const TARGET: &str = env!("RELAIS_TARGET");
+
+/// The contents of a plugin's record, except for those that are the same in every record of this build.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginSpec {
+    /// Package name.
+    pub name: &'static str,
+    /// Package version.
+    pub version: &'static str,
+    /// Licence.
+    pub licence: &'static str,
+    /// Description.
+    pub description: &'static str,
+    /// The symbol of the entry.
+    pub entry: &'static str,
+    /// Crate name.
+    pub crate_name: &'static str,
+    /// `unwind` or `abort`.
+    pub panic: &'static str,
+    /// 1 when debug assertions are on.
+    pub debug: u8,
+    /// The domains that it describes completely, each up to a version of its operator set.
+    pub closed_domains: &'static [(&'static str, u32)],
+}
+
+/// The contents of a pass's record.
+#[derive(Clone, Copy, Debug)]
+pub struct PassSpec {
+    /// Full name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// The unit that it receives.
+    pub level: Level,
+    /// Optimisation level.
+    pub opt_level: u8,
+    /// Passes that must have run.
+    pub required: &'static [&'static str],
+    /// Operators that a rewrite looks at; all when empty.
+    pub ops: &'static [&'static str],
+    /// Members of a sequential pass, when they do not depend on its options.
+    pub members: &'static [&'static str],
+    /// Documentation.
+    pub doc: &'static str,
+    /// Bits of [`pass_flag`].
+    pub flags: u32,
+    /// The extension point of pipelines that it is added at; none when empty.
+    pub extends: &'static str,
+    /// When it runs among all passes of a level.
+    pub phase: Phase,
+    /// The option that asks the pass to change the interface of the entry function; empty when it never does.
+    pub changes_interface: &'static str,
+    /// The statistics that it counts.
+    pub statistics: &'static [StatisticSpec],
+    /// The rules that it rewrites by; empty when it does not consist of rules.
+    pub rules: &'static str,
+    /// Examples for the rules.
+    pub samples: &'static [SampleSpec],
+    /// Options.
+    pub options: &'static [OptionSpec],
+}
+
+/// An example for a rule of a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleSpec {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// A module in the text form on which it matches.
+    pub module: &'static str,
+}
+
+/// Something that a pass counts.
+#[derive(Clone, Copy, Debug)]
+pub struct StatisticSpec {
+    /// Name.
+    pub name: &'static str,
+    /// A description of what is counted.
+    pub doc: &'static str,
+}
+
+/// The contents of an instrument's record.
+#[derive(Clone, Copy, Debug)]
+pub struct InstrumentSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Documentation.
+    pub doc: &'static str,
+    /// Options.
+    pub options: &'static [OptionSpec],
+}
+
+/// The contents of a pipeline's record.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineSpec {
+    /// Name.
+    pub name: &'static str,
+    /// The pipeline in TOML.
+    pub toml: &'static str,
+}
+
+/// The input from which records are made.
+#[derive(Clone, Copy, Debug)]
+pub enum Spec<'a> {
+    /// A plugin, and the layout fingerprint.
+    Plugin(&'a PluginSpec, u64),
+    /// A pass.
+    Pass(&'a PassSpec),
+    /// Operators, one record each.
+    Operators(&'a [Operator]),
+    /// Evaluators, one record each.
+    Evaluators(&'a [Evaluator]),
+    /// An option of the context.
+    Option(&'a ConfigSpec),
+    /// An instrument.
+    Instrument(&'a InstrumentSpec),
+    /// A pipeline.
+    Pipeline(&'a PipelineSpec),
+}
+
+impl Spec<'_> {
+    /// The length of the records.
+    pub const fn len(self) -> usize {
+        let mut w = Writer::counting();
+        self.write(&mut w);
+        w.len()
+    }
+
+    /// Whether there are no records.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The records.
+    pub const fn bytes<const N: usize>(self) -> [u8; N] {
+        let mut buf = [0; N];
+        self.write(&mut Writer::filling(&mut buf));
+        buf
+    }
+
+    const fn write(self, w: &mut Writer<'_>) {
+        match self {
+            Self::Plugin(spec, fingerprint) => {
+                let start = begin(w, record_kind::PLUGIN);
+                plugin(w, spec, fingerprint);
+                end(w, start);
+            }
+            Self::Pass(spec) => {
+                let start = begin(w, record_kind::PASS);
+                pass(w, spec);
+                end(w, start);
+            }
+            Self::Operators(operators) => {
+                let mut i = 0;
+                while i < operators.len() {
+                    let start = begin(w, record_kind::OPERATOR);
+                    operator(w, &operators[i]);
+                    end(w, start);
+                    i += 1;
+                }
+            }
+            Self::Evaluators(evaluators) => {
+                let mut i = 0;
+                while i < evaluators.len() {
+                    let start = begin(w, record_kind::EVALUATOR);
+                    evaluator(w, &evaluators[i]);
+                    end(w, start);
+                    i += 1;
+                }
+            }
+            Self::Option(spec) => {
+                check_name(spec.option.name);
+                let start = begin(w, record_kind::OPTION);
+                write_options(w, option_tag::OPTION, &[spec.option], 0);
+                let mut i = 0;
+                while i < spec.aliases.len() {
+                    check_name(spec.aliases[i]);
+                    i += 1;
+                }
+                w.texts(option_tag::ALIAS, spec.aliases);
+                end(w, start);
+            }
+            Self::Instrument(spec) => {
+                check_name(spec.name);
+                let start = begin(w, record_kind::INSTRUMENT);
+                w.text(instrument_tag::NAME, spec.name);
+                w.text(instrument_tag::DOC, spec.doc);
+                write_options(w, instrument_tag::OPTION, spec.options, 0);
+                end(w, start);
+            }
+            Self::Pipeline(spec) => {
+                check_name(spec.name);
+                assert!(!spec.toml.is_empty(), "a pipeline says what runs: `steps = [\"acme.FuseMyThing\"]`");
+                let start = begin(w, record_kind::PIPELINE);
+                w.text(pipeline_tag::NAME, spec.name);
+                w.text(pipeline_tag::TOML, spec.toml);
+                end(w, start);
+            }
+        }
+    }
+}
+
+const fn begin(w: &mut Writer<'_>, kind: u32) -> usize {
+    w.raw(&MAGIC);
+    w.raw(&FORMAT.to_le_bytes());
+    w.raw(&kind.to_le_bytes());
+    w.raw(&[0; HEADER - 16]);
+    w.len()
+}
+
+const fn end(w: &mut Writer<'_>, start: usize) {
+    let len = w.len() - start;
+    assert!(len <= MAX_LEN, "a record, its documentation included, takes at most 64 KiB");
+    let checksum = w.checksum_from(start);
+    w.patch(start - 16, &(len as u32).to_le_bytes());
+    w.patch(start - 8, &checksum.to_le_bytes());
+}
+
+const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
+    assert!(!spec.version.is_empty(), "the package has a version");
+    w.text(plugin_tag::NAME, spec.name);
+    w.text(plugin_tag::VERSION, spec.version);
+    w.text(plugin_tag::LICENCE, spec.licence);
+    w.text(plugin_tag::DESCRIPTION, spec.description);
+    w.text(plugin_tag::ENTRY, spec.entry);
+    w.text(plugin_tag::CRATE, spec.crate_name);
+    w.field(plugin_tag::BOUNDARY, &BOUNDARY.encode());
+    w.field(plugin_tag::NEEDS, &NEEDS.encode());
+    w.field(plugin_tag::FINGERPRINT, &fingerprint.to_le_bytes());
+    w.text(plugin_tag::RUSTC, RUSTC);
+    w.text(plugin_tag::TARGET, TARGET);
+    w.text(plugin_tag::PANIC, spec.panic);
+    w.field(plugin_tag::DEBUG, &[spec.debug]);
+    w.text(plugin_tag::API, API);
+    let mut i = 0;
+    while i < spec.closed_domains.len() {
+        let (domain, version) = spec.closed_domains[i];
+        let start = w.begin(plugin_tag::CLOSED_DOMAIN);
+        w.raw(&version.to_le_bytes());
+        w.raw(domain.as_bytes());
+        w.end(start);
+        i += 1;
+    }
+}
+
+const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
+    check_name(spec.name);
+    let mut i = 0;
+    while i < spec.aliases.len() {
+        check_name(spec.aliases[i]);
+        i += 1;
+    }
+    w.text(pass_tag::NAME, spec.name);
+    w.texts(pass_tag::ALIAS, spec.aliases);
+    w.field(pass_tag::LEVEL, &[spec.level.0]);
+    w.field(pass_tag::OPT_LEVEL, &[spec.opt_level]);
+    w.texts(pass_tag::REQUIRED, spec.required);
+    w.texts(pass_tag::OP, spec.ops);
+    w.texts(pass_tag::MEMBER, spec.members);
+    w.text(pass_tag::DOC, spec.doc);
+    w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
+    w.field(pass_tag::PHASE, &[spec.phase.0]);
+    if !spec.changes_interface.is_empty() {
+        let mut i = 0;
+        while i < spec.options.len() && !is_equal(spec.options[i].name, spec.changes_interface) {
+            i += 1;
+        }
+        assert!(i < spec.options.len(), "`changes_interface` names an option of the pass");
+        w.text(pass_tag::CHANGES_INTERFACE, spec.changes_interface);
+    }
+    if !spec.extends.is_empty() {
+        check_name(spec.extends);
+        check_defaults(spec.options);
+        w.text(pass_tag::EXTENDS, spec.extends);
+    }
+    let mut i = 0;
+    while i < spec.statistics.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(!is_equal(spec.statistics[i].name, spec.statistics[j].name), "two statistics have one name");
+            j += 1;
+        }
+        let start = w.begin(pass_tag::STATISTIC);
+        w.text(statistic_tag::NAME, spec.statistics[i].name);
+        w.text(statistic_tag::DOC, spec.statistics[i].doc);
+        w.end(start);
+        i += 1;
+    }
+    if !spec.rules.is_empty() {
+        w.text(pass_tag::RULES, spec.rules);
+    }
+    let mut i = 0;
+    while i < spec.samples.len() {
+        let start = w.begin(pass_tag::SAMPLE);
+        w.text(sample_tag::RULE, spec.samples[i].rule);
+        w.text(sample_tag::MODULE, spec.samples[i].module);
+        w.end(start);
+        i += 1;
+    }
+    write_options(w, pass_tag::OPTION, spec.options, 0);
+}
+
+/// A pass that is added to a pipeline automatically has no options set.
+const fn check_defaults(options: &[OptionSpec]) {
+    let mut i = 0;
+    while i < options.len() {
+        let has_own = options[i].is_optional || matches!(options[i].kind, OptionKind::Struct(_));
+        assert!(has_own || options[i].default.is_some(), "every option of a pass with `extends` has a default");
+        i += 1;
+    }
+}
+
+/// Whether a pass, an option, an instrument or a pipeline may have this name: words of letters, digits, `_` and `-`, joined by
+/// dots, the first one beginning with a letter or `_`; at most 128 bytes.
+pub const fn is_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let mut start = true;
+    let mut i = 0;
+    while i < bytes.len() {
+        let byte = bytes[i];
+        let is_word = byte.is_ascii_alphanumeric() || byte == b'_' || (byte == b'-' && !start);
+        let is_dot = byte == b'.' && !start;
+        if !is_word && !is_dot || i == 0 && byte.is_ascii_digit() {
+            return false;
+        }
+        start = is_dot;
+        i += 1;
+    }
+    !start && bytes.len() <= 128
+}
+
+const fn check_name(name: &str) {
+    assert!(
+        is_name(name),
+        "a name is words of letters, digits, `_` and `-` joined by dots, such as `acme.FuseMyThing`"
+    );
+}
+
+/// The header of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// The format it is written in.
+    pub format: u32,
+    /// One of [`record_kind`].
+    pub kind: u32,
+    /// Bytes of its fields.
+    pub len: usize,
+    /// The expected checksum.
+    pub checksum: u64,
+}
+
+impl Header {
+    /// Reads a header; `None` when the bytes are too few or do not begin with the magic.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.first_chunk::<HEADER>()?;
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        bytes.starts_with(&MAGIC).then(|| Self {
+            format: word(8),
+            kind: word(12),
+            len: word(16) as usize,
+            checksum: u64::from(word(24)) | u64::from(word(28)) << 32,
+        })
+    }
+
+    /// Whether these are the fields that the header was written for.
+    pub fn matches(&self, fields: &[u8]) -> bool {
+        self.len == fields.len() && self.checksum == checksum(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_grammar() {
+        for name in ["A", "acme.FuseMyThing", "relay._transform.FoldConstant", "a-b.2d"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".", "a.", ".a", "a..b", "1a", "a b", "a.-b", "ä", "a/b", &"x".repeat(129)] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_reads_back_and_damage_shows() {
+        const SPEC: ConfigSpec = ConfigSpec {
+            option: OptionSpec {
+                name: "a.b",
+                doc: "",
+                kind: crate::options::OptionKind::Bool,
+                default: None,
+                is_optional: false,
+            },
+            aliases: &["c.d"],
+        };
+        const LEN: usize = Spec::Option(&SPEC).len();
+        const BYTES: [u8; LEN] = Spec::Option(&SPEC).bytes();
+        let header = Header::read(&BYTES).unwrap();
+        assert_eq!((header.format, header.kind, header.len), (FORMAT, record_kind::OPTION, LEN - HEADER));
+        assert!(header.matches(&BYTES[HEADER..]));
+        let mut damaged = BYTES;
+        damaged[LEN - 1] ^= 1;
+        assert!(!header.matches(&damaged[HEADER..]));
+        assert_eq!(Header::read(&BYTES[..HEADER - 1]), None);
+    }
+
+    /// Each feature is a version, and what it is named after.
+    #[test]
+    fn every_feature_names_a_version_of_the_boundary() {
+        let (manifest, source) = (include_str!("../Cargo.toml"), include_str!("record.rs"));
+        assert!(NEEDS <= BOUNDARY);
+        let features = manifest.lines().filter_map(|line| line.strip_prefix("api-")?.split_once(" = "));
+        let features: Vec<&str> = features.map(|(feature, _)| feature).collect();
+        for feature in &features {
+            let mut parts = feature.split('-').map(|part| part.parse::<u16>().unwrap());
+            let [major, minor, patch] = [(); 3].map(|()| parts.next().unwrap_or(0));
+            let says = format!("(cfg!(feature = \"api-{feature}\"), [{major}, {minor}, {patch}])");
+            assert!(source.contains(&says), "{says}");
+        }
+        let BoundaryVersion { major, minor, .. } = BOUNDARY;
+        assert!(features.contains(&&*format!("{major}-{minor}")), "the series has a feature: {features:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Properties of the text form and the verifier, on random modules.
+
+use crate::{
+    text::{self, Large, PrintOptions, SideFile},
+    wild::{self, Tape},
+    *,
+};
+use proptest::{collection::vec, prelude::*};
+
+/// The last place at or before `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+fn shown<T: std::fmt::Display>(faults: &[T]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Everything that can be done with a function that the verifier accepts.
+fn use_all(function: &Function) {
+    let text = text::print_function("f", function, &PrintOptions::default());
+    assert!(!text.is_empty());
+    equal_functions(function, function).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_is_read_back(bytes in vec(any::<u8>(), 0..600)) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let faults = verify(&module);
+        prop_assert!(faults.is_empty(), "{}", shown(&faults));
+        let printed = text::print(&module, &PrintOptions::default());
+        let again = match text::parse_str(&printed) {
+            Ok(again) => again,
+            Err(errors) => return Err(TestCaseError::fail(format!("{}\n{printed}", shown(&errors)))),
+        };
+        if let Err(difference) = equal(&module, &again) {
+            return Err(TestCaseError::fail(format!("{difference}\n{printed}")));
+        }
+        let faults = verify(&again);
+        prop_assert!(faults.is_empty(), "{}", shown(&faults));
+        prop_assert_eq!(&printed, &text::print(&again, &PrintOptions::default()));
+    }
+
+    #[test]
+    fn a_side_file_is_read_back(bytes in vec(any::<u8>(), 0..600)) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let options = PrintOptions { large: Large::SideFile, inline_elements: 0, ..PrintOptions::default() };
+        let mut printed = String::new();
+        let tensors = text::print_to(&module, &options, &mut printed).unwrap();
+        let side_file = SideFile::from_tensors(tensors);
+        let again = text::parse("text", &printed, &side_file).unwrap();
+        if let Err(difference) = equal(&module, &again) {
+            return Err(TestCaseError::fail(format!("{difference}\n{printed}")));
+        }
+    }
+
+    #[test]
+    fn the_verifier_survives_anything(
+        bytes in vec(any::<u8>(), 0..600),
+        words in vec((any::<usize>(), prop_oneof![any::<u32>(), 0u32..40]), 1..4),
+        strings in vec((any::<usize>(), any::<u8>()), 0..2),
+    ) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let mut function = (**module.main().unwrap()).clone();
+        for (at, value) in words {
+            function.corrupt_word(at, value);
+        }
+        for (at, value) in strings {
+            function.corrupt_byte(at, value);
+        }
+        let faults = verify_function(&function, Some(&module));
+        shown(&faults);
+        if faults.is_empty() {
+            use_all(&function);
+        } else if !faults.iter().any(|fault| fault.code.as_str().starts_with("V0")) {
+            // Broken as a program, but readable: a message may show all of it.
+            text::print_function("f", &function, &PrintOptions::default());
+        }
+    }
+
+    #[test]
+    fn the_parser_survives_anything(
+        bytes in vec(any::<u8>(), 0..300),
+        edits in vec((any::<prop::sample::Index>(), 0usize..4, "[-%@#$\\[\\](){};:,=\"a-z0-9 _.\\\\]{0,3}"), 1..5),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let mut printed = text::print(&module, &PrintOptions::default());
+        for (at, len, with) in edits {
+            let at = boundary(&printed, at.index(printed.len() + 1));
+            let end = boundary(&printed, (at + len).min(printed.len())).max(at);
+            printed.replace_range(at..end, &with);
+        }
+        if end.index(4) == 0 {
+            printed.truncate(boundary(&printed, end.index(printed.len() + 1)));
+        }
+        match text::parse_str(&printed) {
+            Ok(module) => {
+                let printed = text::print(&module, &PrintOptions::default());
+                let mut faults = verify(&module);
+                faults.retain(|fault| fault.code.as_str().starts_with("V0") && fault.code != FaultCode::Utf8);
+                prop_assert!(faults.is_empty(), "{}", shown(&faults));
+                prop_assert!(!printed.contains('\0'));
+            }
+            Err(errors) => prop_assert!(!errors.is_empty() && errors.len() <= 21),
+        }
+    }
+
+    #[test]
+    fn tokens_in_any_order(tokens in vec(prop::sample::select(&TOKENS[..]), 0..60)) {
+        let text = format!("def @main(%x, %y) {{ {}", tokens.join(" "));
+        let _ = text::parse_str(&text);
+        let _ = text::parse_str(&tokens.join(""));
+    }
+}
+
+const TOKENS: [&str; 44] = [
+    "def @f(",
+    "prim @p",
+    "%x",
+    "%y",
+    "%3",
+    "%4",
+    "let",
+    "=",
+    ";",
+    ",",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    "->",
+    "if (",
+    "else",
+    "fn(",
+    "const(",
+    "splat(",
+    "float32",
+    "int4",
+    "1",
+    "-2.5",
+    "nan",
+    "hex\"00\"",
+    "#[",
+    "form",
+    "initializer",
+    "opset",
+    "Tensor[(",
+    "Tuple[",
+    "Relu(",
+    "com.x::Conv@11(",
+    "axis",
+    "@main(",
+    "_",
+    "&Relu",
+    "$r: int",
+    "\"s\"",
+    "?",
+];

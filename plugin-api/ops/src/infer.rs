@@ -1,0 +1,497 @@
+//! Type inference over a whole function: one pass in program order, each call typed by its operator's relation.
+
+use crate::{
+    error::{OpError, op_error_kind},
+    op::OpSchema,
+    request::{CallParts, Given, InferRequest, VALUES_TABLE, set_known_value},
+};
+use relais_ir::{diagnostics::PassError, prim::n_outputs, *};
+use std::sync::Arc;
+
+/// Where type relations come from.
+pub trait TypeRelations {
+    /// The operator-set version that a call of `op` is written for.
+    fn version(&mut self, function: &Function, op: OpId) -> i64;
+
+    /// Applies the type relation of `op` to a call of it; `None` if it has none. [`version`](Self::version) was called
+    /// for it before.
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
+
+    /// A number for an operator that the function does not have yet, or calls in another way, to be used in place of
+    /// its own; in the version that the function imports, or otherwise in the newest. `None` if nothing describes it.
+    fn other(&mut self, _function: &Function, _domain: &str, _name: &str) -> Option<OpId> {
+        None
+    }
+
+    /// Returns the schema that calls of an operator are checked against; `None` if no plugin describes it.
+    /// [`version`](Self::version) was called for it before.
+    fn schema(&self, _op: OpId) -> Option<&Arc<OpSchema>> {
+        None
+    }
+
+    /// Applies the verifier of `op` to a call of it; `None` if it has none. [`version`](Self::version) was called for it
+    /// before.
+    fn verify(&mut self, _function: &Function, _call: NodeId, _op: OpId) -> Option<Result<(), OpError>> {
+        None
+    }
+
+    /// Reports that the plugin of an operator is at fault: its verifier panicked, or cannot be opened. Returns the failure.
+    fn verifier_fault(&mut self, _op: OpId, error: &OpError) -> PassError {
+        PassError::new(&error.message)
+    }
+
+    /// Whether the domain of an operator is described completely in the version of the call: an operator that nothing
+    /// describes does not exist there.
+    fn is_closed(&self, _op: OpId) -> bool {
+        false
+    }
+
+    /// The newest version of a domain's operator set in which an operator is described.
+    fn newest_version(&mut self, _domain: &str, _name: &str) -> Option<i64> {
+        None
+    }
+
+    /// Whether the rewrite of a node may be committed: a host that searches for a harmful rewrite holds some back.
+    fn may_rewrite(&mut self, _node: NodeId) -> bool {
+        true
+    }
+
+    /// Reports that the operator's plugin is at fault: its type relation panicked, returned something untrue, or cannot
+    /// be opened.
+    fn broken(&mut self, _op: OpId, _error: &OpError) {}
+
+    /// Returns the failure of the operator's plugin, for an error of its type relation; names the plugin if it is
+    /// known.
+    fn fault(&self, _op: OpId, error: &OpError) -> PassError {
+        PassError::new(&error.message)
+    }
+
+    /// The type of a call of the global function `name`; unknown if the module is not available. See [`result_of`].
+    fn result_of_global(&mut self, _caller: &mut Function, _name: &str) -> TypeId {
+        TypeId::UNKNOWN
+    }
+}
+
+/// Returns a described operator whose name differs in one letter, in two that changed places, or in its case.
+pub(crate) fn nearest_op(relations: &mut dyn TypeRelations, domain: &str, name: &str) -> Option<String> {
+    if name.is_empty() || name.len() > 64 {
+        return None;
+    }
+    let bytes = name.as_bytes();
+    let letters = || (b'a'..=b'z').chain(b'A'..=b'Z').chain(b'0'..=b'9');
+    let mut others = Vec::new();
+    let mut upper = bytes.to_vec();
+    upper[0].make_ascii_uppercase();
+    others.push(upper);
+    for at in 0..=bytes.len() {
+        let insert = letters().map(|letter| [&bytes[..at], &[letter], &bytes[at..]].concat());
+        others.extend(insert);
+        let Some(rest) = bytes.get(at + 1..) else { continue };
+        others.push([&bytes[..at], rest].concat());
+        others.extend(letters().map(|letter| [&bytes[..at], &[letter], rest].concat()));
+        if let Some((&next, rest)) = rest.split_first() {
+            others.push([&bytes[..at], &[next, bytes[at]], rest].concat());
+        }
+    }
+    let mut names = others.into_iter().filter_map(|name| String::from_utf8(name).ok());
+    names.find(|name| !name.is_empty() && relations.newest_version(domain, name).is_some())
+}
+
+/// Marks the numbers of operators that are not a function's own; see [`TypeRelations::other`].
+const OTHER: u32 = 1 << 31;
+
+/// The number of operator `index` among those that are not the function's own.
+pub fn other_op(index: usize) -> OpId {
+    OpId(OTHER | index as u32)
+}
+
+/// The index of an operator among those that are not the function's own; `None` for the function's.
+pub fn other_index(op: OpId) -> Option<usize> {
+    (op.0 & OTHER != 0).then_some((op.0 & !OTHER) as usize)
+}
+
+/// The type of a function's results, as a type of a function that calls it: the part that holds for any arguments.
+/// Names of sizes have another meaning there.
+pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
+    let body = callee.body();
+    let is_one = callee.results(body).first() == Some(&callee.result(body));
+    values_of(caller, callee, callee.results(body), is_one)
+}
+
+/// The same of any global: a prim func gives its outputs.
+pub fn result_of_global(caller: &mut Function, callee: &Global) -> TypeId {
+    let body = callee.body();
+    match callee.prim_func() {
+        None => result_of(caller, body),
+        Some(prim) => values_of(caller, prim, &prim.params()[prim.params().len() - n_outputs(prim)..], true),
+    }
+}
+
+/// The type of values of the callee: of one alone if `is_one`, else of a tuple.
+fn values_of(caller: &mut Function, callee: &Function, values: &[NodeId], is_one: bool) -> TypeId {
+    let mut tensor = |ty: TypeId| match callee.ty(ty) {
+        Type::Tensor { elem, shape } => {
+            let shape = shape.map(without_names);
+            caller.add_type(Type::Tensor { elem, shape: shape.as_deref() })
+        }
+        _ => TypeId::UNKNOWN,
+    };
+    let types: Vec<TypeId> = values.iter().map(|&value| tensor(callee.type_id(value))).collect();
+    match (types.as_slice(), is_one) {
+        ([one], true) => *one,
+        _ => caller.add_type(Type::Tuple(&types)),
+    }
+}
+
+/// A shape in which sizes that have names are unknown.
+fn without_names(shape: &[DimRec]) -> Vec<DimRec> {
+    shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static).into()).collect()
+}
+
+/// The facts about operators that passes request: type relations, effects, evaluators.
+pub trait Operators: TypeRelations {
+    /// Returns the effects of an operator; opaque if it is not registered.
+    fn effects(&self, op: OpId) -> Effects;
+
+    /// Returns the fewest and most results of an operator; `u16::MAX` is any number. All are needed if it is not
+    /// registered.
+    fn outputs(&self, op: OpId) -> (u16, u16);
+
+    /// Whether calls of an operator may be evaluated: it has an evaluator, a body or kernels.
+    fn is_computed(&self, _op: OpId) -> bool {
+        true
+    }
+
+    /// Evaluates a call of `op` for these arguments (`None` is absent), in the first [`Way`] that the operator has; `None` if
+    /// it has none. No result may take more than `max_bytes` when expanded; splats take none.
+    fn evaluate(
+        &mut self,
+        op: OpId,
+        function: &Function,
+        call: NodeId,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>>;
+
+    /// As [`evaluate`](Self::evaluate), in one way; `None` if the operator does not have it.
+    fn evaluate_by(
+        &mut self,
+        _way: Way,
+        _op: OpId,
+        _function: &Function,
+        _call: NodeId,
+        _inputs: &[Option<Tensor>],
+        _max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        None
+    }
+
+    /// Returns the prim func that computes a call, typed; `None` if the operator has no kernels. The types of the call's
+    /// results are known.
+    fn kernel(&mut self, _function: &Function, _call: NodeId) -> Option<Result<Function, OpError>> {
+        None
+    }
+
+    /// The name of the plugin that an operator's calls are computed by; `None` if no host knows it.
+    fn plugin_of(&self, _way: Way, _op: OpId) -> Option<String> {
+        None
+    }
+}
+
+/// A way to compute the results of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Way {
+    /// By the operator's evaluator.
+    Evaluator,
+    /// By its body, whose calls are computed.
+    Body,
+    /// By the kernel of the call, which the interpreter of loop programs runs.
+    Kernel,
+}
+
+impl Way {
+    /// All ways, in the order in which they are looked for.
+    pub const ALL: [Self; 3] = [Self::Evaluator, Self::Body, Self::Kernel];
+
+    /// The name of what computes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Evaluator => "evaluator",
+            Self::Body => "body",
+            Self::Kernel => "kernel",
+        }
+    }
+}
+
+/// A call whose arguments its operator does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TypeFault {
+    /// The call.
+    pub node: NodeId,
+    /// The operator's error.
+    pub error: OpError,
+}
+
+/// The outcome of inference.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Inferred {
+    /// How many nodes have another type than before.
+    pub n_changed: usize,
+    /// The calls that are invalid; their types stay unknown.
+    pub faults: Vec<TypeFault>,
+}
+
+/// Which nodes are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coverage {
+    /// All.
+    Everything,
+    /// Those without a type, and those with an operand whose type this run changed.
+    Missing,
+}
+
+/// Infers the types of a function's bindings. A previous type (declared in the file, for example) is kept if the
+/// relation knows less.
+pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, coverage: Coverage) -> Inferred {
+    let mut cx = Inference { coverage, changed: vec![false; function.n_nodes()], ..Inference::default() };
+    // The table must exist before relations look for it.
+    function.table_mut(VALUES_TABLE, 4, table_policy::DERIVED);
+    let mut walk = Walk::new(function);
+    while let Some(step) = walk.next(function) {
+        match step {
+            WalkStep::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
+            WalkStep::Binding(id) | WalkStep::Leave(id) => cx.binding(function, relations, id),
+            WalkStep::Enter(_) | WalkStep::Exit(_) => {}
+        }
+    }
+    cx.report
+}
+
+/// Infers the type of one binding whose operands are typed.
+pub fn infer_node(function: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) -> Result<(), OpError> {
+    Inference::default().node(function, relations, id)
+}
+
+/// The types of a call's results as its operator's relation infers them, regardless of declared types.
+pub(crate) struct InferredResults(Given);
+
+impl InferredResults {
+    /// The type of a result.
+    pub fn ty<'a>(&'a self, function: &'a Function, index: usize) -> Type<'a> {
+        self.0.outputs.get(index).map_or(Type::Unknown, |&ty| self.0.types.ty(function, ty))
+    }
+}
+
+/// Infers the types of the results of a call of an operator, and changes nothing; `None` if nothing infers them.
+pub(crate) fn infer_results(
+    f: &Function,
+    relations: &mut dyn TypeRelations,
+    call: NodeId,
+) -> Option<Result<InferredResults, OpError>> {
+    let op = f.call(call)?.op()?;
+    let version = relations.version(f, op);
+    let mut given = Given::default();
+    given.reset(f, f.n_results(call).unwrap_or(1));
+    let parts = CallParts::new(f, call);
+    let result = given.ask(parts.value(op, version), |request| relations.infer(op, request))?;
+    Some(result.map(|()| InferredResults(given)))
+}
+
+/// Buffers that inference keeps from call to call, so that no call allocates.
+pub(crate) struct Inference {
+    coverage: Coverage,
+    /// Whether this run changed a node's type; empty if not requested.
+    changed: Vec<bool>,
+    report: Inferred,
+    given: Given,
+}
+
+impl Default for Inference {
+    fn default() -> Self {
+        let (coverage, changed, report) = (Coverage::Everything, Vec::new(), Inferred::default());
+        Self { coverage, changed, report, given: Given::default() }
+    }
+}
+
+impl Inference {
+    /// Infers the type of one binding whose operands are typed.
+    pub(crate) fn node(
+        &mut self,
+        f: &mut Function,
+        relations: &mut dyn TypeRelations,
+        id: NodeId,
+    ) -> Result<(), OpError> {
+        self.binding(f, relations, id);
+        match self.report.faults.pop() {
+            Some(fault) => Err(fault.error),
+            None => Ok(()),
+        }
+    }
+
+    fn binding(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) {
+        if self.coverage == Coverage::Missing
+            && f.type_id(id) != TypeId::UNKNOWN
+            && (self.report.n_changed == 0 || !f.operands(id).iter().any(|operand| self.changed[operand.index()]))
+        {
+            return;
+        }
+        let ty = match f.expr(id) {
+            Expr::Tuple(fields) => {
+                let fields: Vec<TypeId> = fields.iter().map(|&field| f.type_id(field)).collect();
+                f.add_type(Type::Tuple(&fields))
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                self.project_value(f, id, tuple, index);
+                match f.type_of(tuple) {
+                    Type::Tuple(fields) => fields.get(index).copied().unwrap_or(TypeId::UNKNOWN),
+                    _ => TypeId::UNKNOWN,
+                }
+            }
+            Expr::Call(call) => match call.op() {
+                Some(op) => self.call(f, relations, id, op),
+                None => match f.expr(call.callee()) {
+                    Expr::GlobalVar(name) => {
+                        let name = name.to_owned();
+                        let ty = relations.result_of_global(f, &name);
+                        fitting(f, id, ty)
+                    }
+                    Expr::Function(closure) => {
+                        let block = closure.block();
+                        let ty = result_of_closure(f, block);
+                        fitting(f, id, ty)
+                    }
+                    _ => TypeId::UNKNOWN,
+                },
+            },
+            Expr::If(branch) => {
+                let [then, otherwise] = [branch.then_branch(), branch.else_branch()].map(|b| f.block_of(b));
+                join_results(f, then, otherwise, f.n_results(id).is_some())
+            }
+            Expr::Function(nested) => {
+                let params: Vec<TypeId> = nested.params().iter().map(|&param| f.type_id(param)).collect();
+                let block = nested.block();
+                let result = result_type(f, block);
+                f.add_type(Type::Func { params: &params, result })
+            }
+            _ => return,
+        };
+        let old = f.type_id(id);
+        let ty = merge(f, old, ty);
+        if ty != old {
+            f.set_type(id, ty);
+            self.report.n_changed += 1;
+            if let Some(changed) = self.changed.get_mut(id.index()) {
+                *changed = true;
+            }
+        }
+    }
+
+    fn call(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId, op: OpId) -> TypeId {
+        let n_results = f.n_results(id);
+        let version = relations.version(f, op);
+        self.given.reset(f, n_results.unwrap_or(1));
+        let result = {
+            let parts = CallParts::new(f, id);
+            self.given.ask(parts.value(op, version), |request| relations.infer(op, request))
+        };
+        match result {
+            None => return TypeId::UNKNOWN,
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                if error.is_broken() {
+                    relations.broken(op, &error);
+                }
+                // "Not supported" is not a fault: nothing is known.
+                if error.kind != op_error_kind::UNSUPPORTED {
+                    self.report.faults.push(TypeFault { node: id, error });
+                }
+                return TypeId::UNKNOWN;
+            }
+        }
+        let Given { outputs, values, types } = &mut self.given;
+        if !types.is_empty() {
+            let ids = types.add_to(f);
+            for id in outputs.iter_mut().chain(values.iter_mut()) {
+                *id = types.resolve(&ids, *id);
+            }
+        }
+        match n_results {
+            None => {
+                set_known_value(f, id, values[0]);
+                outputs[0]
+            }
+            Some(_) => {
+                if values.iter().any(|&value| value != TypeId::UNKNOWN) {
+                    let values = f.add_type(Type::Tuple(values.as_slice()));
+                    set_known_value(f, id, values);
+                }
+                f.add_type(Type::Tuple(outputs.as_slice()))
+            }
+        }
+    }
+
+    /// Known contents of a call's results are kept as a tuple at the call, and handed to each projection.
+    fn project_value(&mut self, f: &mut Function, id: NodeId, tuple: NodeId, index: usize) {
+        let Some(values) = crate::request::known_value(f, tuple) else { return };
+        if let Type::Tuple(values) = f.ty(values) {
+            let value = values.get(index).copied().unwrap_or(TypeId::UNKNOWN);
+            set_known_value(f, id, value);
+        }
+    }
+}
+
+/// The type of a function's results, for a call that uses that many of them.
+fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
+    match (f.n_results(call), f.ty(ty)) {
+        (None, Type::Tuple(&[one])) => one,
+        (None, Type::Tuple(_)) => TypeId::UNKNOWN,
+        (Some(n), Type::Tuple(fields)) if fields.len() >= n => {
+            let used = fields[..n].to_vec();
+            f.add_type(Type::Tuple(&used))
+        }
+        (Some(1), Type::Tensor { .. }) => f.add_type(Type::Tuple(&[ty])),
+        (Some(_), _) => TypeId::UNKNOWN,
+        (None, _) => ty,
+    }
+}
+
+fn result_type(f: &mut Function, block: BlockId) -> TypeId {
+    let results: Vec<TypeId> = f.results(block).iter().map(|&result| f.type_id(result)).collect();
+    match (results.as_slice(), f.results(block).first() == Some(&f.result(block))) {
+        ([one], true) => *one,
+        _ => f.add_type(Type::Tuple(&results)),
+    }
+}
+
+/// The part of the type of a closure's results that holds for any arguments.
+fn result_of_closure(f: &mut Function, block: BlockId) -> TypeId {
+    let ids: Vec<TypeId> = f.results(block).iter().map(|&result| f.type_id(result)).collect();
+    let mut results = Vec::with_capacity(ids.len());
+    for id in ids {
+        let known = match f.ty(id) {
+            Type::Tensor { elem, shape } => Some((elem, shape.map(without_names))),
+            _ => None,
+        };
+        results.push(
+            known.map_or(TypeId::UNKNOWN, |(elem, shape)| f.add_type(Type::Tensor { elem, shape: shape.as_deref() })),
+        );
+    }
+    match (results.as_slice(), f.results(block).first() == Some(&f.result(block))) {
+        ([one], true) => *one,
+        _ => f.add_type(Type::Tuple(&results)),
+    }
+}
+
+/// The type of a conditional: the common part of both branches.
+fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: bool) -> TypeId {
+    let types = |f: &Function, block| -> Vec<TypeId> { f.results(block).iter().map(|&r| f.type_id(r)).collect() };
+    let (a, b) = (types(f, then), types(f, otherwise));
+    if a.len() != b.len() {
+        return TypeId::UNKNOWN;
+    }
+    let joined: Vec<TypeId> = a.iter().zip(&b).map(|(&a, &b)| join(f, a, b)).collect();
+    match joined.as_slice() {
+        [one] if !is_tuple => *one,
+        _ => f.add_type(Type::Tuple(&joined)),
+    }
+}

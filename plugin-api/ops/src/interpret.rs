@@ -1,0 +1,288 @@
+//! Runs a function on tensors, with the evaluators there are.
+
+mod loops;
+
+pub use loops::is_loop;
+
+use crate::{
+    infer::Operators,
+    run::{self as loop_programs, Cause, RunOptions},
+};
+use relais_ir::*;
+use std::collections::HashMap;
+
+/// Why a value was not computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Something is not covered here.
+    NotCovered {
+        /// The operator or the value.
+        what: String,
+        /// The reason: it has no evaluator, or that does not cover the case.
+        why: String,
+    },
+    /// The program is wrong.
+    Wrong(String),
+}
+
+/// Computes calls of operators.
+pub trait Compute {
+    /// Calls `body` with the facts about the operators that a function uses.
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators));
+
+    /// Computes a call before any evaluator is asked.
+    fn known(&self, _call: CallView<'_>, _inputs: &[Option<Tensor>]) -> Option<Tensor> {
+        None
+    }
+
+    /// Whether nothing more is to be computed. Asked before each binding.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    /// The most bytes that one result may take.
+    fn max_bytes(&self) -> u64 {
+        1 << 24
+    }
+}
+
+/// The maximum nesting of blocks and calls of functions: the interpreter must not overflow the stack.
+const MAX_DEPTH: usize = 64;
+
+/// The most bindings that one run computes.
+const MAX_STEPS: usize = 100_000;
+
+/// The most steps of a loop program.
+const MAX_PRIM_STEPS: u64 = 1 << 26;
+
+/// Runs the function of that name on `inputs`, one for each parameter. Each result is a tensor, or the reason why there
+/// is none: a value that cannot be computed only affects the values that depend on it.
+///
+/// # Errors
+/// Returns an error if there is no such function, or it cannot be run at all.
+pub fn run(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    compute: &dyn Compute,
+) -> Result<Vec<Result<Tensor, Stop>>, Stop> {
+    let mut fuel = Fuel { steps: MAX_STEPS, depth: 0 };
+    let inputs = inputs.iter().map(|input| Ok(Value::Tensor(input.clone()))).collect();
+    let results = run_global(module, name, inputs, compute, &mut fuel)?;
+    let tensor = |value: Known| match value? {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Tuple(_) => Err(wrong("a result is a tuple")),
+    };
+    Ok(results.into_iter().map(tensor).collect())
+}
+
+type Known = Result<Value, Stop>;
+
+#[derive(Clone)]
+enum Value {
+    Tensor(Tensor),
+    Tuple(Vec<Known>),
+}
+
+struct Fuel {
+    steps: usize,
+    depth: usize,
+}
+
+struct Run<'a> {
+    module: &'a IRModule,
+    f: &'a Function,
+    ops: &'a mut dyn Operators,
+    compute: &'a dyn Compute,
+    fuel: &'a mut Fuel,
+    values: HashMap<NodeId, Known>,
+    /// How often each node is yet to be read: a value that is not read any more is dropped.
+    n_uses: Vec<u32>,
+}
+
+/// Counts, for each node, how often it is an operand or a result.
+fn n_uses(f: &Function) -> Vec<u32> {
+    let mut n_uses = vec![0u32; f.n_nodes()];
+    let mut count = |ids: &[NodeId]| ids.iter().for_each(|id| n_uses[id.index()] += 1);
+    count(f.results(f.body()));
+    for id in f.all_bindings() {
+        count(f.operands(id));
+        f.regions(id).iter().for_each(|&region| count(f.results(f.block_of(region))));
+    }
+    // A closure and the body of a loop may run often, and read the same values each time.
+    for id in f.all_bindings() {
+        let repeated = match f.kind(id) {
+            kind::FUNCTION => std::slice::from_ref(&id),
+            kind::CALL => f.regions(id),
+            _ => continue,
+        };
+        for &function in repeated {
+            let mut walk = Walk::block(f.block_of(function));
+            while let Some(step) = walk.next(f) {
+                let read = match step {
+                    WalkStep::Enter(block) => f.results(block),
+                    WalkStep::Binding(id) => f.operands(id),
+                    _ => continue,
+                };
+                read.iter().for_each(|id| n_uses[id.index()] = u32::MAX);
+            }
+        }
+    }
+    n_uses
+}
+
+fn wrong(how: impl ToString) -> Stop {
+    Stop::Wrong(how.to_string())
+}
+
+fn not_covered(what: &str, why: impl std::fmt::Display) -> Stop {
+    Stop::NotCovered { what: what.to_owned(), why: format!("`{what}` {why}") }
+}
+
+fn run_global(
+    module: &IRModule,
+    name: &str,
+    inputs: Vec<Known>,
+    compute: &dyn Compute,
+    fuel: &mut Fuel,
+) -> Result<Vec<Known>, Stop> {
+    let Some(f) = module.function(name) else {
+        return match module.global(name) {
+            Some(_) => run_prim_func(module, name, inputs),
+            None => Err(wrong(format!("no function `{name}`"))),
+        };
+    };
+    let mut results = Err(wrong("nothing ran"));
+    compute.with_ops(f, &mut |ops| {
+        let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
+        let mut run = Run { module, f, ops, compute, fuel, values, n_uses: n_uses(f) };
+        results = run.block(f.body());
+    });
+    results
+}
+
+fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, Stop> {
+    let tensor = |value: Known| match value? {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Tuple(_) => Err(wrong(format!("`@{name}` takes a tuple"))),
+    };
+    let inputs: Vec<Tensor> = inputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
+    let options = RunOptions { fuel: MAX_PRIM_STEPS, ..RunOptions::default() };
+    match loop_programs::run(module, name, &inputs, &options) {
+        Ok(outputs) => Ok(outputs.into_iter().map(|output| Ok(Value::Tensor(output))).collect()),
+        Err(stop) if matches!(stop.cause, Cause::Wrong(_)) => Err(wrong(stop)),
+        Err(stop) => Err(not_covered(name, format_args!("stops: {stop}"))),
+    }
+}
+
+impl Run<'_> {
+    /// As deep as blocks are nested, up to a limit.
+    fn block(&mut self, block: BlockId) -> Result<Vec<Known>, Stop> {
+        if self.fuel.depth == MAX_DEPTH {
+            return Err(not_covered("a block", "is nested too deep"));
+        }
+        self.fuel.depth += 1;
+        for &id in self.f.bindings(block) {
+            self.step()?;
+            let value = self.binding(id);
+            if self.n_uses[id.index()] > 0 {
+                self.values.insert(id, value);
+            }
+        }
+        self.fuel.depth -= 1;
+        Ok(self.f.results(block).iter().map(|&id| self.value(id)).collect())
+    }
+
+    fn step(&mut self) -> Result<(), Stop> {
+        if self.compute.is_stopped() {
+            return Err(not_covered("the program", "was stopped"));
+        }
+        let left = self.fuel.steps.checked_sub(1);
+        self.fuel.steps = left.ok_or_else(|| not_covered("the program", "takes too many steps"))?;
+        Ok(())
+    }
+
+    /// Reads a value, once for each time that the node is an operand or a result.
+    fn value(&mut self, id: NodeId) -> Known {
+        let n_uses = &mut self.n_uses[id.index()];
+        *n_uses = if *n_uses == u32::MAX { u32::MAX } else { n_uses.saturating_sub(1) };
+        let value = if *n_uses == 0 { self.values.remove(&id) } else { self.values.get(&id).cloned() };
+        value.unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
+    }
+
+    fn tensor(&mut self, id: NodeId) -> Result<Tensor, Stop> {
+        match self.value(id)? {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),
+        }
+    }
+
+    fn binding(&mut self, id: NodeId) -> Known {
+        let f = self.f;
+        match f.expr(id) {
+            Expr::Constant(tensor) => Ok(Value::Tensor(tensor.clone())),
+            Expr::Tuple(fields) => Ok(Value::Tuple(fields.iter().map(|&field| self.value(field)).collect())),
+            Expr::TupleGetItem { tuple, index } => match self.value(tuple)? {
+                Value::Tuple(fields) => {
+                    fields.into_iter().nth(index).unwrap_or_else(|| Err(wrong(format!("{tuple} has no item {index}"))))
+                }
+                Value::Tensor(_) => Err(wrong(format!("{tuple} is not a tuple"))),
+            },
+            Expr::If(branch) => {
+                let cond = self.tensor(branch.cond())?;
+                if cond.byte_len() > self.compute.max_bytes() {
+                    return Err(not_covered("a condition", "is too large"));
+                }
+                let taken = match cond.to_bytes().first() {
+                    Some(0) | None => branch.else_branch(),
+                    Some(_) => branch.then_branch(),
+                };
+                let results = self.block(f.block_of(taken))?;
+                pack(results, f.n_results(id))
+            }
+            Expr::Call(call) => self.call(call),
+            _ => Err(not_covered(&id.to_string(), "is neither value nor call")),
+        }
+    }
+
+    fn call(&mut self, call: CallView<'_>) -> Known {
+        let f = self.f;
+        if let Expr::GlobalVar(name) = f.expr(call.callee()) {
+            let inputs = call.args().iter().map(|&arg| self.value(arg)).collect();
+            return pack(run_global(self.module, name, inputs, self.compute, self.fuel)?, call.n_results());
+        }
+        if let Expr::Function(closure) = f.expr(call.callee()) {
+            if closure.params().len() != call.args().len() {
+                return Err(wrong(format!("{} has another number of arguments than the closure it calls", call.id)));
+            }
+            for (&param, &arg) in closure.params().iter().zip(call.args()) {
+                let value = self.value(arg);
+                self.values.insert(param, value);
+            }
+            return pack(self.block(closure.block())?, call.n_results());
+        }
+        if is_loop(call) {
+            return self.loop_call(call);
+        }
+        let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
+        let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
+        let what = call.op_name();
+        let op = call.op().ok_or_else(|| not_covered(what, "is not an operator"))?;
+        let results = match self.compute.known(call, &inputs) {
+            Some(result) => vec![result],
+            None => self
+                .ops
+                .evaluate(op, f, call.id, &inputs, self.compute.max_bytes())
+                .ok_or_else(|| not_covered(what, "has no evaluator"))?
+                .map_err(|error| not_covered(what, format_args!("is not evaluated: {error}")))?,
+        };
+        pack(results.into_iter().map(|result| Ok(Value::Tensor(result))).collect(), call.n_results())
+    }
+}
+
+fn pack(results: Vec<Known>, n_results: Option<usize>) -> Known {
+    match n_results {
+        Some(_) => Ok(Value::Tuple(results)),
+        None => results.into_iter().next().unwrap_or_else(|| Err(wrong("a call has no result"))),
+    }
+}

@@ -1,0 +1,241 @@
+//! Loops over the functions of calls: ONNX's `Loop`, and its `Scan` from version 9 on.
+
+use super::{Known, Run, Stop, Value, not_covered, pack, wrong};
+use relais_ir::*;
+use std::mem;
+
+/// The elements of a tensor in places along an axis: `outer` times a run of places, each of `inner` bytes.
+struct Along {
+    outer: usize,
+    places: usize,
+    inner: usize,
+}
+
+impl Along {
+    /// The elements of a tensor of these dimensions; `None` if elements do not take whole bytes each.
+    fn of(elem: ElemType, dims: &[u64], axis: usize) -> Option<Self> {
+        let bits = usize::try_from(elem.bits()).ok().filter(|&bits| bits > 0 && bits.is_multiple_of(8))?;
+        let count = |dims: &[u64]| usize::try_from(element_count(dims)?).ok();
+        let places = usize::try_from(*dims.get(axis)?).ok()?;
+        let inner = count(&dims[axis + 1..])?.checked_mul(bits / 8)?;
+        Some(Self { outer: count(&dims[..axis])?, places, inner })
+    }
+}
+
+/// An axis, counted from the front.
+fn front(axis: i64, rank: usize) -> Result<usize, Stop> {
+    let at = if axis < 0 { axis + rank as i64 } else { axis };
+    let at = usize::try_from(at).ok().filter(|&at| at < rank);
+    at.ok_or_else(|| wrong(format!("axis {axis} is not one of {rank}")))
+}
+
+/// The part of a tensor at one place of an axis, without the axis.
+fn part(bytes: &[u8], tensor: &Tensor, axis: usize, place: usize) -> Option<Tensor> {
+    let along = Along::of(tensor.elem(), tensor.dims(), axis)?;
+    let mut out = Vec::with_capacity(along.outer * along.inner);
+    for outer in 0..along.outer {
+        out.extend_from_slice(bytes.get((outer * along.places + place) * along.inner..)?.get(..along.inner)?);
+    }
+    let mut dims = tensor.dims().to_vec();
+    dims.remove(axis);
+    Tensor::dense(tensor.elem(), &dims, out).ok()
+}
+
+/// A tensor that has these as its parts along a new axis.
+fn stacked(parts: &[Tensor], axis: i64) -> Result<Tensor, Stop> {
+    let [first, others @ ..] = parts else { return Err(wrong("there is nothing to stack")) };
+    if others.iter().any(|part| part.elem() != first.elem() || part.dims() != first.dims()) {
+        return Err(wrong("a value that a loop collects changes its type"));
+    }
+    let mut dims = first.dims().to_vec();
+    let axis = front(axis, dims.len() + 1)?;
+    dims.insert(axis, parts.len() as u64);
+    let along = Along::of(first.elem(), &dims, axis);
+    let along = along.ok_or_else(|| not_covered("a loop", "collects strings or packed elements"))?;
+    let bytes: Vec<_> = parts.iter().map(Tensor::to_bytes).collect();
+    let mut out = Vec::with_capacity(bytes.iter().map(|bytes| bytes.len()).sum());
+    for outer in 0..along.outer {
+        bytes.iter().for_each(|bytes| out.extend_from_slice(&bytes[outer * along.inner..][..along.inner]));
+    }
+    Tensor::dense(first.elem(), &dims, out).map_err(wrong)
+}
+
+/// The values that one output of a loop collects.
+#[derive(Default)]
+struct Collected {
+    parts: Vec<Tensor>,
+    n_bytes: u64,
+    /// Why one of them is not known.
+    stop: Option<Stop>,
+}
+
+impl Collected {
+    /// Adds a value. Once the result cannot be known, or takes more bytes than allowed, nothing is kept.
+    fn add(&mut self, value: Known, most: u64) {
+        let stop = match value {
+            _ if self.stop.is_some() => return,
+            Ok(Value::Tensor(tensor)) => {
+                self.n_bytes = self.n_bytes.saturating_add(tensor.byte_len());
+                if self.n_bytes <= most {
+                    return self.parts.push(tensor);
+                }
+                not_covered("a loop", "collects too many values")
+            }
+            Ok(Value::Tuple(_)) => wrong("a value that a loop collects is a tuple"),
+            Err(stop) => stop,
+        };
+        self.stop = Some(stop);
+        self.parts.clear();
+    }
+}
+
+/// Whether a call is of an operator that runs its functions, and that needs no evaluator: `Loop` or `Scan`.
+pub fn is_loop(call: CallView<'_>) -> bool {
+    call.is_op("Loop") || call.is_op("Scan")
+}
+
+impl Run<'_> {
+    /// Runs a call for which [`is_loop`] holds.
+    pub(super) fn loop_call(&mut self, call: CallView<'_>) -> Known {
+        if call.is_op("Loop") { self.run_loop(call) } else { self.run_scan(call) }
+    }
+
+    /// The function of a call, which takes that many values and gives at least `fewest`.
+    fn body(&self, call: CallView<'_>, n_params: usize, fewest: usize) -> Result<FunctionView<'_>, Stop> {
+        let &[body] = call.regions() else { return Err(wrong(format!("{} has no body", call.id))) };
+        let Expr::Function(body) = self.f.expr(body) else { return Err(wrong(format!("{body} is not a function"))) };
+        match body.params().len() == n_params && self.f.results(body.block()).len() >= fewest {
+            true => Ok(body),
+            false => Err(wrong(format!("the body of {} has another number of parameters or results", call.id))),
+        }
+    }
+
+    /// One turn of a loop.
+    fn turn(&mut self, block: BlockId, params: &[NodeId], values: Vec<Known>) -> Result<Vec<Known>, Stop> {
+        // A turn takes a step of its own, so that empty ones end, too.
+        self.step()?;
+        self.values.extend(params.iter().copied().zip(values));
+        self.block(block)
+    }
+
+    /// Stacks each output that was collected along an axis of its own; without a turn it has no elements.
+    fn stack(&self, collected: Vec<Collected>, results: &[NodeId], axes: &[i64]) -> Vec<Known> {
+        let all = collected.into_iter().zip(results).zip(axes);
+        all.map(|((Collected { parts, stop, .. }, &result), &axis)| {
+            if let Some(stop) = stop {
+                return Err(stop);
+            }
+            if !parts.is_empty() {
+                return stacked(&parts, axis).map(Value::Tensor);
+            }
+            let ty = self.f.type_of(result);
+            let (Some(elem), Some(mut dims)) = (ty.elem(), ty.static_shape()) else {
+                return Err(not_covered("a loop", "without a turn collects values of unknown shapes"));
+            };
+            dims.insert(front(axis, dims.len() + 1)?, 0);
+            Tensor::dense(elem, &dims, Vec::new()).map(Value::Tensor).map_err(wrong)
+        })
+        .collect()
+    }
+
+    /// The value of a scalar argument; `None` if it is absent.
+    fn scalar<T>(&mut self, id: Option<NodeId>, read: impl FnOnce(&Tensor) -> Option<T>) -> Result<Option<T>, Stop> {
+        let Some(id) = id else { return Ok(None) };
+        let tensor = self.tensor(id)?;
+        read(&tensor).map(Some).ok_or_else(|| wrong(format!("{id} is not a number or truth value for a loop")))
+    }
+
+    fn run_loop(&mut self, call: CallView<'_>) -> Known {
+        let carried = call.args().get(2..).unwrap_or_default();
+        let n = carried.len();
+        let body = self.body(call, n + 2, n + 1)?;
+        let (block, params) = (body.block(), body.params().to_vec());
+        let results = self.f.results(block)[n + 1..].to_vec();
+        let most = self.scalar(call.arg(0), Tensor::to_i64)?;
+        let mut goes_on = self.scalar(call.arg(1), truth)?.unwrap_or(true);
+        let mut state: Vec<Known> = carried.iter().map(|&arg| self.value(arg)).collect();
+        let mut collected: Vec<Collected> = results.iter().map(|_| Collected::default()).collect();
+        let most_bytes = self.compute.max_bytes();
+        let mut at = 0;
+        while goes_on && most.is_none_or(|most| at < most) {
+            let turn = [Tensor::from_i64(&[], &[at]), Tensor::dense(ElemType::BOOL, &[], vec![1]).map_err(wrong)?];
+            let mut values: Vec<Known> = turn.into_iter().map(|value| Ok(Value::Tensor(value))).collect();
+            values.append(&mut state);
+            let mut made = self.turn(block, &params, values)?.into_iter();
+            goes_on = match made.next() {
+                Some(Ok(Value::Tensor(condition))) => truth(&condition),
+                Some(Err(stop)) => return Err(stop),
+                _ => None,
+            }
+            .ok_or_else(|| wrong(format!("the condition of {} is not a truth value", call.id)))?;
+            state.extend(made.by_ref().take(n));
+            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value, most_bytes));
+            at += 1;
+        }
+        state.extend(self.stack(collected, &results, &vec![0; results.len()]));
+        pack(state, call.n_results())
+    }
+
+    fn run_scan(&mut self, call: CallView<'_>) -> Known {
+        if call.version() < 9 {
+            return Err(not_covered("Scan", "is not evaluated before version 9"));
+        }
+        let attrs = call.attrs();
+        let n_scanned = attrs.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok());
+        let n_scanned = n_scanned.filter(|&n| n > 0 && n <= call.args().len());
+        let n_scanned = n_scanned.ok_or_else(|| wrong(format!("{} has no number of scanned inputs", call.id)))?;
+        let (carried, scanned) = call.args().split_at(call.args().len() - n_scanned);
+        let n = carried.len();
+        let body = self.body(call, call.args().len(), n)?;
+        let (block, params) = (body.block(), body.params().to_vec());
+        let results = self.f.results(block)[n..].to_vec();
+        let list = |name: &str, len: usize| match attrs.ints(name) {
+            None => Ok(vec![0; len]),
+            Some(list) if list.len() == len => Ok(list),
+            Some(_) => Err(wrong(format!("`{name}` of {} has another number of entries", call.id))),
+        };
+        let (axes, directions) = (list("scan_input_axes", n_scanned)?, list("scan_input_directions", n_scanned)?);
+        let out_axes = list("scan_output_axes", results.len())?;
+        let out_directions = list("scan_output_directions", results.len())?;
+        let mut inputs = Vec::with_capacity(n_scanned);
+        for (&id, &axis) in scanned.iter().zip(&axes) {
+            let tensor = self.tensor(id)?;
+            if tensor.byte_len() > self.compute.max_bytes() {
+                return Err(not_covered("Scan", "goes over an input that is too large"));
+            }
+            let axis = front(axis, tensor.dims().len())?;
+            inputs.push((tensor.to_bytes().into_owned(), tensor, axis));
+        }
+        let sizes: Vec<u64> = inputs.iter().map(|(_, tensor, axis)| tensor.dims()[*axis]).collect();
+        let n_turns = match sizes.iter().all(|size| *size == sizes[0]) {
+            true => usize::try_from(sizes[0]).map_err(wrong)?,
+            false => return Err(wrong(format!("the inputs that {} scans have different lengths", call.id))),
+        };
+        let mut state: Vec<Known> = carried.iter().map(|&arg| self.value(arg)).collect();
+        let mut collected: Vec<Collected> = results.iter().map(|_| Collected::default()).collect();
+        let most_bytes = self.compute.max_bytes();
+        for at in 0..n_turns {
+            let mut values = mem::take(&mut state);
+            for ((bytes, tensor, axis), &direction) in inputs.iter().zip(&directions) {
+                let place = if direction == 0 { at } else { n_turns - 1 - at };
+                let part = part(bytes, tensor, *axis, place);
+                let part = part.ok_or_else(|| not_covered("Scan", "goes over strings or packed elements"))?;
+                values.push(Ok(Value::Tensor(part)));
+            }
+            let mut made = self.turn(block, &params, values)?.into_iter();
+            state.extend(made.by_ref().take(n));
+            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value, most_bytes));
+        }
+        for (collected, _) in collected.iter_mut().zip(&out_directions).filter(|(_, direction)| **direction != 0) {
+            collected.parts.reverse();
+        }
+        state.extend(self.stack(collected, &results, &out_axes));
+        pack(state, call.n_results())
+    }
+}
+
+/// The one truth value of a tensor.
+fn truth(tensor: &Tensor) -> Option<bool> {
+    let is_one = tensor.elem() == ElemType::BOOL && tensor.len() == 1;
+    is_one.then(|| tensor.to_bytes().first().is_some_and(|&byte| byte != 0))
+}

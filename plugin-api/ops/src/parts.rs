@@ -1,0 +1,111 @@
+//! The functions of an operator as other libraries call them: each catches its own panics.
+#![expect(unsafe_code, reason = "the functions are found again by keys")]
+
+use crate::{
+    abi::{CallEntry, CallKey, EvalEntry, EvalKey, InferEntry, InferKey, RequestCx, operator_part},
+    error::OpError,
+    op::{BodyFn, ComputeFn, EvalCx, EvalFn, GradientFn, InferCx, InferFn, OpCall, Operator, VerifyFn, make_kernel},
+    request::{CallRequest, EvalRequest, InferRequest},
+};
+use abi_stable::std_types::RResult;
+use relais_ir::{diagnostics::PassError, guard::caught};
+
+/// A type relation, for other libraries.
+pub fn infer_entry(infer: &'static InferFn) -> InferEntry {
+    InferEntry { call: call_infer, key: InferKey(std::ptr::from_ref(infer).cast()) }
+}
+
+/// The function of an operator that looks at one call; one of [`operator_part`].
+pub fn call_entry(op: &'static Operator, part: u8) -> Option<CallEntry> {
+    match part {
+        operator_part::BODY => {
+            op.body_of.as_ref().map(|body| CallEntry { call: call_body, key: CallKey(std::ptr::from_ref(body).cast()) })
+        }
+        operator_part::VERIFIER => op
+            .verify
+            .as_ref()
+            .map(|verify| CallEntry { call: call_verify, key: CallKey(std::ptr::from_ref(verify).cast()) }),
+        operator_part::GRADIENT => op
+            .gradient_of
+            .as_ref()
+            .map(|gradient| CallEntry { call: call_gradient, key: CallKey(std::ptr::from_ref(gradient).cast()) }),
+        operator_part::COMPUTE => op
+            .compute
+            .as_ref()
+            .map(|compute| CallEntry { call: call_compute, key: CallKey(std::ptr::from_ref(compute).cast()) }),
+        _ => None,
+    }
+}
+
+/// An evaluator, for other libraries.
+pub fn eval_entry(eval: &'static EvalFn) -> EvalEntry {
+    EvalEntry { call: call_eval, key: EvalKey(std::ptr::from_ref(eval).cast()) }
+}
+
+/// # Safety
+/// The key is one that `infer_entry` made in this library.
+unsafe extern "C" fn call_infer(
+    key: InferKey,
+    cx: RequestCx<'_>,
+    request: &mut InferRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let infer = unsafe { *key.0.cast::<InferFn>() };
+    flatten(caught(|| infer(&mut InferCx::new(request, cx))))
+}
+
+/// # Safety
+/// The key is one that `eval_entry` made in this library.
+unsafe extern "C" fn call_eval(key: EvalKey, cx: RequestCx<'_>, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let eval = unsafe { *key.0.cast::<EvalFn>() };
+    flatten(caught(|| eval(&mut EvalCx::new(request, cx))))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a body.
+unsafe extern "C" fn call_body(key: CallKey, cx: RequestCx<'_>, request: &mut CallRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let body = unsafe { *key.0.cast::<BodyFn>() };
+    flatten(caught(|| body(&OpCall::new(request, cx)).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a gradient.
+unsafe extern "C" fn call_gradient(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let gradient = unsafe { *key.0.cast::<GradientFn>() };
+    flatten(caught(|| gradient(&OpCall::with_results(request, cx)).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a kernel.
+unsafe extern "C" fn call_compute(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let compute = unsafe { *key.0.cast::<ComputeFn>() };
+    flatten(caught(|| make_kernel(&OpCall::with_results(request, cx), compute).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a verifier.
+unsafe extern "C" fn call_verify(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let verify = unsafe { *key.0.cast::<VerifyFn>() };
+    flatten(caught(|| verify(&OpCall::new(request, cx))))
+}
+
+fn flatten(result: Result<Result<(), OpError>, PassError>) -> RResult<(), OpError> {
+    result.unwrap_or_else(|panic| Err(OpError::panicked(&panic))).into()
+}
