@@ -53,6 +53,15 @@
 //! and parses them. [`Copier`](ir::Copier) copies nodes between functions. [`infer`] types whole functions, and [`context`] describes the environment of a pass.
 //!
 //! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `pattern`: rules as text: compiled and matched
+//! 2. `prelude`: the names that sources of passes use most: `use relais_plugin_api::prelude::*;`
+//! 3. `prim`: loop programs: prim funcs, whose statements and scalar operations are calls of the core operators
+//! 4. `testing`: testing a plugin on text, in an author's own tests, without a host
 
 pub mod pattern;
 pub mod prelude;

@@ -9,6 +9,17 @@
 //!   the next run that writes into the folder. Unlike process ids, locks are not reused by another process.
 //! - Files that belong together, as a model and its weights, appear under one lock of this process: an interrupt comes
 //!   before all of them or after.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `place`: the destination of a file, and whether it may be written
+//! 2. `sweep`: files left behind by killed processes
+//! 3. `draft`: files under another name, on their way to their own
+//! 4. `mapped`: files as immutable bytes: small ones are read, large ones mapped into memory
+//! 5. `side_file`: the side file of a text: large constants, in the safetensors format
+//! 6. `text`: the text form of a module, and the side file of its large constants
 
 mod draft;
 pub mod mapped;

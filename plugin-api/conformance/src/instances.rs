@@ -3,7 +3,9 @@
 //! Shapes, element types, attributes and constants are chosen at random, with a preference for those that the rule's
 //! conditions ask for. A module is kept if all its calls are accepted by their type relations and can be computed.
 
+mod literals;
 mod prim;
+mod theme;
 
 use super::{
     asked::{asked, elem_asked, numbers_asked, satisfies},
@@ -12,6 +14,7 @@ use super::{
     numbers,
     random::Random,
 };
+use literals::{integer, literal_of, number, shown};
 use relais_patterns::{
     ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Level, Literal, Name, Number, OpName, Rule, Sort,
     Value, variables,
@@ -23,6 +26,7 @@ use relais_plugin_api::{
     text,
 };
 use std::{collections::BTreeMap, fmt::Write as _};
+use theme::Theme;
 
 /// The most instances of a rule, and the most attempts to make them. Time does not count: the same rule is judged in the
 /// same way each time.
@@ -627,87 +631,6 @@ impl<'m> Maker<'m> {
             }
             _ => return None,
         })
-    }
-}
-
-/// The sort of floats in the constants of an instance: those of one sort show together that arithmetic is not like that
-/// of numbers.
-#[derive(Clone, Copy)]
-pub(super) enum Theme {
-    Plain,
-    Large,
-    Small,
-    Zero,
-    NotFinite,
-}
-
-impl Theme {
-    pub(super) fn any(random: &mut Random) -> Self {
-        let themes = [Self::Plain, Self::Plain, Self::Large, Self::Small, Self::Zero, Self::NotFinite];
-        themes[random.below(themes.len() as u64) as usize]
-    }
-
-    pub(super) fn numbers(self, elem: ElemType) -> [f64; 4] {
-        let (largest, smallest) = match elem {
-            ElemType::DOUBLE => (f64::MAX, f64::MIN_POSITIVE),
-            ElemType::FLOAT16 => (65504.0, 6.103_515_625e-5),
-            _ => (f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE)),
-        };
-        match self {
-            Self::Plain => [0.5, 1.0, -1.0, 2.0],
-            Self::Large => [largest, -largest, largest / 4.0, -largest / 4.0],
-            Self::Small => [smallest, -smallest, smallest * 4.0, largest / 4.0],
-            Self::Zero => [0.0, -0.0, 1.0, -1.0],
-            Self::NotFinite => [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0],
-        }
-    }
-}
-
-/// A number in the text form.
-fn number(elem: ElemType, value: f64) -> String {
-    match elem {
-        ElemType::BOOL => (value > 0.0).to_string(),
-        _ if elem.is_float() && value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
-        _ if elem.is_float() && value.is_nan() => "nan".to_owned(),
-        _ if elem.is_float() => format!("{value:?}"),
-        _ => format!("{}", value as i64),
-    }
-}
-
-fn integer(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::Number(Number::Int(value), _) => Some(*value),
-        Expr::Neg(inner, _) => integer(inner)?.checked_neg(),
-        _ => None,
-    }
-}
-
-fn literal_of(expr: &Expr) -> Option<Literal> {
-    Some(match expr {
-        Expr::Number(number, _) => Literal::Number(*number),
-        Expr::String(text, _) => Literal::String(text.clone()),
-        Expr::List(items, _) => Literal::List(items.iter().map(literal_of).collect::<Option<_>>()?),
-        _ => return None,
-    })
-}
-
-/// A literal as the value of an attribute of a kind.
-fn shown(literal: &Literal, kind: u8) -> String {
-    match literal {
-        Literal::Number(number) if kind == attr_kind::FLOAT || kind == attr_kind::FLOATS => {
-            format!("{:?}", number.to_f64())
-        }
-        Literal::List(items) if items.is_empty() => match kind {
-            attr_kind::FLOATS => "floats[]".to_owned(),
-            attr_kind::STRINGS => "strings[]".to_owned(),
-            _ => "ints[]".to_owned(),
-        },
-        Literal::List(items) => {
-            format!("[{}]", items.iter().map(|item| shown(item, kind)).collect::<Vec<_>>().join(", "))
-        }
-        Literal::Number(Number::Int(number)) => number.to_string(),
-        Literal::Number(number) => format!("{:?}", number.to_f64()),
-        Literal::String(text) => format!("{text:?}"),
     }
 }
 

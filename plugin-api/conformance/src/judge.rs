@@ -1,5 +1,7 @@
 //! Testing passes: random modules and options, and the properties of every pass on each.
 
+mod smaller;
+
 use super::{
     Settings,
     bench::{Bench, Checks, Knob, PassShape},
@@ -22,6 +24,7 @@ use relais_plugin_api::{
     pattern::{self, Rule},
     text::{self, PrintOptions},
 };
+use smaller::Smaller;
 use std::{
     collections::BTreeSet,
     thread,
@@ -502,43 +505,6 @@ fn not_judged(options: &[Knob]) -> String {
     match knobs::not_made_up(options) {
         Some(knob) => format!("option `{}` must be given, and is not made up", knob.name),
         None => "it refuses all options that were made up".into(),
-    }
-}
-
-/// Smaller and smaller tapes: without their ends, without parts, with zeros.
-struct Smaller {
-    best: Vec<u8>,
-    /// The length of the part to remove.
-    step: usize,
-    at: usize,
-    candidate: Vec<u8>,
-}
-
-impl Smaller {
-    fn new(bytes: &[u8]) -> Self {
-        Self { best: bytes.to_vec(), step: bytes.len().div_ceil(2), at: 0, candidate: Vec::new() }
-    }
-
-    fn candidate(&mut self) -> Option<Vec<u8>> {
-        if self.at >= self.best.len() {
-            if self.step <= 1 {
-                return None;
-            }
-            self.step = self.step.min(self.best.len()).div_ceil(2);
-            self.at = 0;
-        }
-        // From the end, because the end of a tape is often not needed.
-        let end = self.best.len() - self.at;
-        let start = end.saturating_sub(self.step.max(1));
-        self.candidate = [&self.best[..start], &self.best[end..]].concat();
-        Some(self.candidate.clone())
-    }
-
-    fn settle(&mut self, is_better: bool) {
-        match is_better {
-            true => self.best = std::mem::take(&mut self.candidate),
-            false => self.at += self.step.max(1),
-        }
     }
 }
 

@@ -35,6 +35,30 @@
 //!     .allow(Kind::NotIdempotent)
 //!     .check("acme.ReluRelu");
 //! ```
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `random`: random numbers that are the same everywhere
+//! 2. `asked`: what the conditions of a rule ask for
+//! 3. `bench`: the items under test, and where they run: linked into this program, or loaded by a host
+//! 4. `numbers`: whether two modules compute the same, on seeded values
+//! 5. `check`: running a module, to compare it with another
+//! 6. `interface`: the interface that users of a model rely on
+//! 7. `diff`: where two modules differ, whatever the names and the order of what is inside them
+//! 8. `report`: the findings of the kit
+//! 9. `outcome`: the outcome of a filetest
+//! 10. `journal`: the messages of the kit, and a file of them
+//! 11. `supervise`: tests in a process of their own
+//! 12. `filetest`: filetests: a pass on text, and the properties of every pass on every text
+//! 13. `generate`: random modules of the kind that exporters write
+//! 14. `instances`: modules on which a rule applies
+//! 15. `knobs`: values of options to try, from the schema of a pass
+//! 16. `nests`: random loop programs
+//! 17. `judge`: testing passes
+//! 18. `operator`: testing operators
+//! 19. `rules`: judging a single rule by instances of its left side
 
 mod asked;
 pub mod bench;

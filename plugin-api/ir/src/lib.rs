@@ -2,8 +2,48 @@
 //! verifier.
 //!
 //! Plugins and hosts use this crate as the modules `ir`, `prim`, `text` and `diagnostics` of `relais_plugin_api`.
-
-#![doc(html_root_url = "https://docs.rs/relais-ir")]
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `wire`: the encoding of records and option values
+//! 2. `layout_hash`: hashes of the layouts of types
+//! 3. `ids`: typed ids into a function's arena
+//! 4. `cast`: views of id pools as the ids they hold
+//! 5. `diagnostics`: the messages of a pass about the module, and its failures
+//! 6. `guard`: panics as errors
+//! 7. `effects`: the side effects of operators
+//! 8. `fault`: what the verifier finds
+//! 9. `intern`: an open-addressing index over entries that live elsewhere
+//! 10. `half`: the 16-bit floating-point formats
+//! 11. `packed`: elements of fewer than eight bits
+//! 12. `types`: element types, dimensions and the types of values
+//! 13. `bytes`: immutable bytes, owned or of a mapped file
+//! 14. `tensor`: constant tensors
+//! 15. `node`: how a node is stored
+//! 16. `function`: a global function, in one arena
+//! 17. `module`: named functions, in order
+//! 18. `attrs`: attributes as they are read and given
+//! 19. `imm`: the numbers in loop programs
+//! 20. `view`: typed views of nodes
+//! 21. `opset`: the operator sets that a function imports
+//! 22. `walk`: program order without recursion
+//! 23. `agree`: two statements about the type of one value
+//! 24. `new_types`: types beside those of a function
+//! 25. `analysis`: named analyses
+//! 26. `inline`: calls of model-local functions, replaced by their bindings
+//! 27. `copy`: nodes from one function in another
+//! 28. `editor`: changing a function that may be shared
+//! 29. `visit`: TVM's traversers over expressions
+//! 30. `prim`: loop programs as data
+//! 31. `entry`: the entry function, whichever level it is of
+//! 32. `text`: the text form
+//! 33. `prim_builder`: making loop programs
+//! 34. `equal`: structural equality
+//! 35. `subgraph`: parts of a block
+//! 36. `verify`: everything that is wrong with a module
+//! 37. `wild`: random modules, for tests
 
 mod agree;
 mod analysis;

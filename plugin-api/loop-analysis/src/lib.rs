@@ -2,6 +2,17 @@
 //! the same elements, and what memory is needed when.
 //!
 //! Plugins use this crate as the module `prim` of `relais_plugin_api`, with its feature `loop-analysis`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `linear`: sums of values
+//! 2. `bounds`: the facts about the integers of a loop program: the least and the largest value, divisibility, and
+//!    the conditions that hold at a place
+//! 3. `accesses`: the accesses of a loop program to memory: at which indices, as sums of loop variables, and in which
+//!    turns of a loop two of them may touch the same element
+//! 4. `arena`: the memory that a prim func needs, and the plan of it
 
 mod accesses;
 mod arena;

@@ -1,4 +1,14 @@
 //! The macros of `relais-plugin-api`. Use them through its prelude; no crate needs to name this one.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `register`: the registration of one item: its record in the file, and its constructor
+//! 2. `pass`: the attributes that make a pass of a function
+//! 3. `instrument`: the attribute that makes an instrument of an `impl Instrument for …`
+//! 4. `options`: `#[derive(PassOptions)]` and `config_option!`
+//! 5. `plugin`: `plugin!`, `operators!`, `evaluators!` and `pipeline!`
 
 mod instrument;
 mod options;

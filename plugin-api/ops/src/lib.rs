@@ -2,6 +2,29 @@
 //!
 //! Plugins and hosts use this crate as the modules `op`, `infer`, `build`, `facts`, `interpret`, `rewrite` and `pattern` of
 //! `relais_plugin_api`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `error`: the errors of the functions that belong to operators
+//! 2. `request`: one call of an operator, by value
+//! 3. `version`: versions of the boundary
+//! 4. `abi`: the functions of the host, and those of operators, as they cross the plugin boundary
+//! 5. `op`: descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator
+//! 6. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
+//!    relation
+//! 7. `bodies`: operators in terms of other operators
+//! 8. `build`: making nodes that are checked
+//! 9. `core_facts`: the facts about the core operators, for rewrites of loop programs
+//! 10. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
+//!    that compute with it
+//! 11. `run`: the exact interpreter of loop programs
+//! 12. `interpret`: runs a function on tensors, with the evaluators there are
+//! 13. `facts`: the facts about operators, as passes and hosts look them up
+//! 14. `parts`: the functions of an operator for other libraries
+//! 15. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
+//! 16. `pattern`: rules as text: compiled and matched
 
 pub mod abi;
 pub mod bodies;

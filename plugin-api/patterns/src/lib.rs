@@ -5,6 +5,21 @@
 //! let rules = relais_patterns::parse("Mul(x, Sigmoid(x)) => acme::Silu(x); Neg(Neg(x)) => x").expect("they are rules");
 //! assert_eq!(rules[1].to_string(), "Neg(Neg(x)) => x");
 //! ```
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `ast`: rules as data
+//! 2. `fault`: faults in the text of rules
+//! 3. `level`: the two levels of rules
+//! 4. `check`: the checks that need nothing but the text
+//! 5. `lex`: tokens
+//! 6. `parse`: the parser: rules, left sides, and the parts that both sides have
+//! 7. `pairs`: rules as pairs of ONNX functions, a pattern and its replacement: the form in which other tools take
+//!    them
+//! 8. `parse_right`: the parser: right sides and conditions
+//! 9. `print`: the printer
 #![forbid(unsafe_code)]
 
 mod ast;

@@ -1,57 +1,20 @@
 //! The statements of a loop program.
 
 use crate::{
-    emit_c::{Checked, Program},
     facts::FromData,
     globals::{Constant, Globals},
+    lanes::{Runs, Vectors},
     names::{Names, c_type},
-    vectors::{Runs, Vectors},
+    program::{Checked, Program, sizes, unsupported},
+    writer::Writer,
 };
 use relais_plugin_api::{
     ir::{AttrValue, BlockId, IfView, element_count},
     op::Effects,
     prelude::*,
-    prim::{CoreOp, Intervals, LoopOps, arena_offset, count_fits},
+    prim::{CoreOp, Intervals, LoopOps, arena_offset},
 };
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Display,
-};
-
-/// The error about something that is not written as C.
-pub fn unsupported(id: NodeId, message: impl Display) -> PassError {
-    PassError::new(message).code("C001").at(id)
-}
-
-/// Writes one function.
-pub struct Writer<'a> {
-    program: &'a Program<'a>,
-    pub f: &'a Function,
-    pub ops: LoopOps,
-    pub intervals: Intervals,
-    pub globals: &'a mut Globals,
-    pub is_main: bool,
-    from_data: FromData,
-    pub uses: Vec<u32>,
-    /// The memory that something other than a store uses.
-    read: HashSet<NodeId>,
-    /// The results, of several, that something uses.
-    projected: HashSet<(NodeId, usize)>,
-    pub names: Names,
-    /// The names of values and of memory.
-    pub names_of: HashMap<NodeId, String>,
-    /// How the lanes of vectors are written.
-    pub vectors: Vectors,
-    /// The names of the results of loops and conditionals with several.
-    results_of: HashMap<NodeId, Vec<String>>,
-    out: String,
-    pub depth: usize,
-    n_temporaries: usize,
-    /// The bytes of the memory on the stack that is open.
-    stack: u64,
-    /// Whether it can stop before its end.
-    stops: bool,
-}
+use std::collections::{HashMap, HashSet};
 
 /// A function that was written.
 pub struct Written {
@@ -113,32 +76,6 @@ impl<'a> Writer<'a> {
         }
         writer.block(f.body(), &[])?;
         Ok(Written { body: writer.out, params, stops: writer.stops })
-    }
-
-    pub fn line(&mut self, text: impl Display) {
-        self.out.push_str(&"    ".repeat(self.depth));
-        self.out.push_str(&text.to_string());
-        self.out.push('\n');
-    }
-
-    /// Ends the program with a status where a condition of C holds.
-    pub fn stop_if(&mut self, condition: &str, status: &str) {
-        self.stops = true;
-        let status = self.program.status(status);
-        self.line(format_args!("if ({condition}) return {status};"));
-    }
-
-    pub fn temporary(&mut self, id: NodeId) -> String {
-        match self.f.name(id) {
-            "" => loop {
-                let name = format!("t{}", self.n_temporaries);
-                self.n_temporaries += 1;
-                if !self.names.has(&name) {
-                    return self.names.give(&name);
-                }
-            },
-            name => self.names.give(name),
-        }
     }
 
     /// The bindings of a block, whose results become those of these names.
@@ -597,15 +534,4 @@ fn read(f: &Function, ops: &LoopOps) -> HashSet<NodeId> {
     let stores = [Some(CoreOp::Store), Some(CoreOp::StoreMasked), Some(CoreOp::Scatter)];
     let others = f.all_bindings().filter(|&id| !stores.contains(&ops.of(f, id)));
     others.flat_map(|id| f.operands(id).iter().copied()).collect()
-}
-
-/// The sizes of memory, all of which are known.
-pub fn sizes(f: &Function, memory: NodeId) -> Result<Vec<u64>, PassError> {
-    let dims = f.type_of(memory).as_tensor().map_or(&[][..], |(_, dims)| dims);
-    let sizes: Option<Vec<u64>> = dims.iter().map(|&dim| Dim::from(dim).known()).collect();
-    let sizes = sizes.ok_or_else(|| unsupported(memory, "a size of memory is not known"))?;
-    match count_fits(&sizes) {
-        true => Ok(sizes),
-        false => Err(unsupported(memory, "memory of more elements than an `int64` counts")),
-    }
 }

@@ -1,8 +1,8 @@
 //! Programs that run the model: on npy files, and to measure the time.
 
 use crate::{
-    body::{sizes, unsupported},
     names::{c_type, identifier},
+    program::{sizes, unsupported},
 };
 use relais_plugin_api::{prelude::*, prim::n_outputs};
 

@@ -26,10 +26,12 @@
 //! make vectors of; a vector that is needed elsewhere is an array. Floats of 16 bits are not written.
 
 use crate::{
-    body::{Writer, Written, sizes, unsupported},
+    body::Written,
     driver,
     globals::Globals,
     names::{LONGEST_NAME, Names, c_type, identifier},
+    program::{Checked, Program, sizes, unsupported},
+    writer::Writer,
 };
 use relais_plugin_api::{
     ir::AttrValue,
@@ -68,17 +70,6 @@ pub struct Options {
     /// The most bytes of memory that a function may have on the stack.
     #[option(default = 262144, range = 0..)]
     stack: i64,
-}
-
-/// Which indices are checked, unless they are proven to be inside the memory.
-#[derive(PassOptions, Clone, Copy, PartialEq, Eq)]
-pub enum Checked {
-    /// Those that depend on what is in memory.
-    Data,
-    /// All.
-    All,
-    /// None.
-    None,
 }
 
 /// Writes the loop programs of a module as standalone C99.
@@ -144,19 +135,6 @@ fn entry(module: &IRModule) -> Result<&Function, PassError> {
     })
 }
 
-/// The program that is written.
-pub struct Program<'m> {
-    /// The functions, callees first; unused operations are gone.
-    functions: Vec<(String, Function)>,
-    name: &'m str,
-    checked: Checked,
-    most_stack: u64,
-    /// By function: its name in C, and whether it returns a status.
-    written: HashMap<String, (String, bool)>,
-    arena: u64,
-    has_weights: bool,
-}
-
 impl<'m> Program<'m> {
     fn new(module: &IRModule, name: &'m str, options: &Options, has_weights: bool) -> Result<Self, PassError> {
         let main = entry(module)?;
@@ -201,36 +179,6 @@ impl<'m> Program<'m> {
                 .in_function(function)
         };
         found.into_iter().map(fault).collect()
-    }
-
-    /// Which indices are checked.
-    pub fn checked(&self) -> Checked {
-        self.checked
-    }
-
-    /// The most bytes that a function may have on the stack.
-    pub fn most_stack(&self) -> u64 {
-        self.most_stack
-    }
-
-    /// Takes the names that a function must not have for something else.
-    pub fn reserved(&self, names: &mut Names) {
-        names.avoid(self.name);
-        ["arena", "weights", "status"].into_iter().for_each(|name| drop(names.give(name)));
-    }
-
-    /// The constant of the header for a status.
-    pub fn status(&self, status: &str) -> String {
-        format!("{}_{status}", self.upper())
-    }
-
-    fn upper(&self) -> String {
-        self.name.to_ascii_uppercase()
-    }
-
-    /// The name of a function in C, and whether it returns a status.
-    pub fn callee(&self, name: &str) -> Option<(&str, bool)> {
-        self.written.get(name).map(|(name, stops)| (name.as_str(), *stops))
     }
 
     /// Writes the files.

@@ -1,8 +1,9 @@
 //! Scalar operations as expressions of C.
 
 use crate::{
-    body::{Writer, unsupported},
     names::{c_type, literal},
+    program::unsupported,
+    writer::Writer,
 };
 use relais_plugin_api::{
     prelude::*,

@@ -2,9 +2,9 @@
 
 use crate::{
     arrays,
-    body::unsupported,
     helpers::Helpers,
     names::{Names, c_type, identifier},
+    program::unsupported,
 };
 use relais_plugin_api::prelude::*;
 

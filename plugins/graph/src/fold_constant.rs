@@ -24,6 +24,7 @@
 //! `exact = true` nothing is folded that a runtime may compute to another last bit. Remarks say what was left alone.
 
 use crate::{
+    bytes::{size_of, stored_bytes},
     counted::Counted,
     dead_code_elimination::may_be_left_off,
     exact::is_exact,
@@ -424,20 +425,6 @@ fn replace(cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
             cx.replace_results(id, constants);
             Action::Drop
         }
-    }
-}
-
-/// The expanded bytes of a call's only result, if its type determines them.
-pub(crate) fn size_of(f: &Function, call: NodeId) -> Option<u64> {
-    let ty = f.type_of(call);
-    ty.elem()?.bytes_for(element_count(&ty.static_shape()?)?)
-}
-
-/// The bytes that a tensor takes in a file; a splat takes next to none.
-pub(crate) fn stored_bytes(tensor: &Tensor) -> u64 {
-    match tensor.as_splat() {
-        Some(element) => element.len() as u64,
-        None => tensor.byte_len(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! the concatenation that joins them in another order. It is judged as a whole: the bytes of the values that it leaves
 //! against those of the constants that nothing else uses.
 
-use crate::fold_constant::{size_of, stored_bytes};
+use crate::bytes::{size_of, stored_bytes};
 use relais_plugin_api::{infer::Operators, prelude::*};
 use std::collections::{BTreeMap, HashMap, HashSet};
 

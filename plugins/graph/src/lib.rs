@@ -1,4 +1,33 @@
 //! The graph passes shipped with Relais. One pass, one file, one name.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `numbers`: the limits of rewrites on numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all
+//!    passes
+//! 2. `affine`: scale and shift for each channel, `y = x * scale + shift` along axis 1: what a batch normalisation in
+//!    inference, and arithmetic with a constant for each channel, have in common
+//! 3. `axes`: the axes that calls name, counted from the first
+//! 4. `layout`: the places of transposes: each value is computed with its axes in that order in which fewest
+//!    transposes are left
+//! 5. `combine`: two multiplications, or two additions, by constants as one
+//! 6. `bytes`: how many bytes constants take
+//! 7. `combine_parallel`: several calls with one input and weights of their own as one call, whose result is split:
+//!    what the passes `CombineParallelConv2D`, `CombineParallelDense` and `CombineParallelBatchMatmul` have in common
+//! 8. `inline`: replaces calls of the module's own functions by their bodies
+//! 9. `opset_changes`: the changes of ONNX's operators from one version of the operator set to the next, and back
+//! 10. `counted`: counting the fates of bindings, in addition to the code that decides them
+//! 11. `dead_code_elimination`: removes bindings whose value is not used and whose execution has no effect
+//! 12. `eliminate_no_op`: removes calls whose result is their argument
+//! 13. `exact`: N6: which operators every runtime computes to the same bits
+//! 14. `fold_groups`: calls of constants that are worth folding together, although each of them alone would enlarge
+//!    the model
+//! 15. `fold_constant`: evaluates what can be known before the model runs
+//! 16. `precision`: the part of a function that is computed in a lower precision: which calls, and which values are
+//!    of that precision then
+//! 17. `shape_entries`: the entries of a computed shape, as far as they are known
+//! 18. `to_a_normal_form`: makes every binding a named one: `%3 = …` becomes `let %3 = …`
 
 use relais_plugin_api::prelude::*;
 
@@ -6,6 +35,7 @@ mod affine;
 pub mod alter_op_layout;
 mod axes;
 pub mod backward_fold_scale_axis;
+mod bytes;
 pub mod canonicalize_cast;
 pub mod cast_like_to_cast;
 mod combine;

@@ -3,22 +3,18 @@
 use crate::{
     calls::MAIN,
     fuse::{shrink, stack},
+    graphs::{is_group, kernel},
     inline_producers::inline,
-    lower_main::{is_lowered, kernel, lower},
+    lower_main::{is_lowered, lower},
 };
 use relais_plugin_api::{
-    ir::{Copier, PRIMITIVE},
+    ir::Copier,
     prelude::*,
     prim::{CoreOp, LoopOps},
 };
 
 /// The most bindings of the loop program of a group.
 const MOST_BINDINGS: usize = 1 << 12;
-
-/// Whether a function is a group.
-pub fn is_group(f: &Function) -> bool {
-    f.attrs(f.root()).meta(PRIMITIVE).is_some()
-}
 
 /// The names of the groups of a module that only call loop programs.
 pub fn lowered_groups(module: &IRModule) -> Vec<String> {

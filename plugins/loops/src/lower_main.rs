@@ -22,13 +22,14 @@
 
 use crate::{
     calls::MAIN,
+    graphs::{kernel, memory_type},
     obstacles::{foreign_elements, obstacle, obstacles},
     program::set_attr,
 };
 use relais_plugin_api::{
     ir::{AttrData, AttrValue, OUTPUT_NAMES, kind},
     prelude::*,
-    prim::{CoreOp, LoopOps, PrimBuilder, count_fits, n_outputs, prim_func},
+    prim::{CoreOp, LoopOps, PrimBuilder, n_outputs, prim_func},
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -71,26 +72,12 @@ pub fn is_lowered(module: &IRModule, f: &Function) -> bool {
         && f.bindings(f.body()).iter().all(|&id| obstacle(module, f, id, uses[id.index()] > 0).is_none())
 }
 
-/// The element type and the sizes of a value that memory can hold.
-pub fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
-    let (elem, dims) = f.type_of(id).as_tensor()?;
-    let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
-    (elem.is_scalar() && count_fits(&sizes)).then_some((elem, sizes))
-}
-
 /// Makes a loop program of a function whose calls are those of loop programs.
 ///
 /// # Errors
 /// Returns an error if it contains something else.
 pub fn lower(module: &IRModule, f: &Function) -> Result<Function, PassError> {
     Lowering::new(module, f)?.lower()
-}
-
-/// The loop program that a call calls.
-pub fn kernel<'m>(module: &'m IRModule, call: CallView<'_>) -> Option<(&'m str, &'m Function)> {
-    let Expr::GlobalVar(name) = call.owner().expr(call.callee()) else { return None };
-    let global = module.global(name)?;
-    Some((global.name.as_str(), &**global.prim_func()?))
 }
 
 /// Whether a loop program only copies the elements of its one input to its one output, in order:

@@ -26,6 +26,7 @@
 
 use crate::{
     calls::MAIN,
+    graphs::origin,
     groups::{lower_group, lowered_groups},
     obstacles::{Grouped, Unfit, call_name, foreign_elements, obstacles, sizes_help, some_of, unfit},
     program::set_attr,
@@ -33,7 +34,7 @@ use crate::{
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, AttrValue, Dims, description, inline_some_functions, kind},
+    ir::{AttrData, Dims, inline_some_functions, kind},
     op::OpError,
     prelude::*,
     prim::{ORIGINS, n_outputs},
@@ -344,14 +345,6 @@ impl Kernels {
             self.made.len() - 1
         });
         Lowered { name: self.made[at].0.clone(), read, results }
-    }
-}
-
-/// The name of a call in its model: the node's, otherwise that of the value that it computes.
-pub fn origin(f: &Function, id: NodeId) -> String {
-    match f.attrs(id).meta(description::NAME) {
-        Some(AttrValue::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
-        _ => f.name(id).to_owned(),
     }
 }
 

@@ -2,9 +2,7 @@
 
 use crate::{
     calls::MAIN,
-    groups::is_group,
-    lower_main::{kernel, memory_type},
-    lower_ops::origin,
+    graphs::{is_group, kernel, memory_type, origin},
 };
 use relais_plugin_api::{
     ir::{Type, kind},

@@ -2,6 +2,20 @@
 //! `onnxruntime` runs these. One pass, one file, one name.
 //!
 //! The passes are about processors: their conditions are those of the kernels for them, in `float32`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `operators`: the operators, as `onnxruntime` 1.31 describes them
+//! 2. `ort_activation`: activations that are written out become operators of onnxruntime
+//! 3. `ort_attention`: attention that is written out becomes an operator of onnxruntime
+//! 4. `ort_fused_activation`: a convolution or a product of matrices and the activation after it become one operator
+//!    of onnxruntime
+//! 5. `ort_mat_mul`: a product of matrices, with transposes of its factors and a factor of its result, becomes one
+//!    operator of onnxruntime
+//! 6. `ort_normalization`: a sum that is normalised becomes one operator of onnxruntime, and so do the tables from
+//!    which it is looked up
 
 use relais_plugin_api::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Loop programs on which a rewrite rule applies: instances of its left side, on values of all kinds.
 
-use super::{Miss, Theme};
+use super::{Miss, theme::Theme};
 use crate::{
     asked::{asked, elem_asked, numbers_asked, satisfies},
     random::Random,
