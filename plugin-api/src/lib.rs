@@ -111,7 +111,7 @@ pub mod infer {
     #[doc(inline)]
     pub use relais_ir::{contradiction, join, merge};
     #[doc(inline)]
-    pub use relais_ops::infer::*;
+    pub use relais_ops::{infer::*, relations::*};
 }
 
 /// The plugin boundary: everything that crosses it.

@@ -27,7 +27,7 @@ use relais_patterns::{Condition, Name, Sort};
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError, Severity},
     facts::OpFactsTable,
-    infer::{Coverage, TypeRelations, infer_function},
+    infer::{Checking, Coverage, Typing, infer_function},
     pattern::{self, MakeFn, Matched, Rule, Rules, SharedCondition, Unmet},
     rewrite::RewriteCx,
 };

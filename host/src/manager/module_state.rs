@@ -6,7 +6,7 @@ use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Coverage, TypeFault, TypeRelations, infer_function, result_of_global},
+    infer::{Blaming, Checking, Coverage, TypeFault, TypeRelations, Typing, infer_function, result_of_global},
     ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
     op::{InferRequest, OpError, OpSchema},
     prim::infer as infer_prim,
@@ -267,7 +267,7 @@ fn index(module: &IRModule) -> Globals<'_> {
     module.globals().iter().map(|global| (global.name.as_str(), global)).collect()
 }
 
-impl TypeRelations for WithFunctions<'_> {
+impl Typing for WithFunctions<'_> {
     fn version(&mut self, function: &Function, op: OpId) -> i64 {
         self.relations.version(function, op)
     }
@@ -276,6 +276,12 @@ impl TypeRelations for WithFunctions<'_> {
         self.relations.infer(op, request)
     }
 
+    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
+        self.globals.get(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
+    }
+}
+
+impl Checking for WithFunctions<'_> {
     fn schema(&self, op: OpId) -> Option<&Arc<OpSchema>> {
         self.relations.schema(op)
     }
@@ -284,20 +290,18 @@ impl TypeRelations for WithFunctions<'_> {
         self.relations.verify(function, call, op)
     }
 
+    fn is_closed(&self, op: OpId) -> bool {
+        self.relations.is_closed(op)
+    }
+}
+
+impl Blaming for WithFunctions<'_> {
     fn verifier_fault(&mut self, op: OpId, error: &OpError) -> PassError {
         self.relations.verifier_fault(op, error)
     }
 
-    fn is_closed(&self, op: OpId) -> bool {
-        self.relations.is_closed(op)
-    }
-
     fn fault(&self, op: OpId, error: &OpError) -> PassError {
         self.relations.fault(op, error)
-    }
-
-    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        self.globals.get(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
     }
 }
 

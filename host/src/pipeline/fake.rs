@@ -11,7 +11,7 @@ use crate::{
 use relais_plugin_api::{
     boundary::record::{Level, Phase},
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::TypeRelations,
+    infer::{Blaming, Checking, TypeRelations, Typing},
     op::{InferRequest, OpError},
     options::Value,
 };
@@ -298,7 +298,7 @@ impl Instrument for Watches {
 
 struct NoRelations;
 
-impl TypeRelations for NoRelations {
+impl Typing for NoRelations {
     fn version(&mut self, _: &Function, _: OpId) -> i64 {
         0
     }
@@ -307,3 +307,7 @@ impl TypeRelations for NoRelations {
         None
     }
 }
+
+impl Checking for NoRelations {}
+
+impl Blaming for NoRelations {}

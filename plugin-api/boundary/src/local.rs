@@ -27,9 +27,9 @@ use relais_ir::{
     is_same_domain,
 };
 use relais_ops::{
-    infer::Operators,
     op::{EvalFn, Operator},
     parts::{call_entry, eval_entry, infer_entry},
+    relations::Operators,
 };
 use std::{
     collections::BTreeMap,

@@ -1,8 +1,9 @@
 //! Making nodes: the one way in which rewrites and passes add calls, checked against the records of their operators.
 
 use crate::{
-    infer::{Inference, TypeRelations, nearest_op},
+    infer::Inference,
     op::{CallFault, CallRule},
+    relations::{TypeRelations, nearest_op},
     request::CallParts,
 };
 use relais_ir::{diagnostics::PassError, prim::DOMAIN, *};
@@ -418,12 +419,16 @@ fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> SmallVec<[At
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{error::OpError, request::InferRequest};
+    use crate::{
+        error::OpError,
+        relations::{Blaming, Checking, Typing},
+        request::InferRequest,
+    };
     use relais_ir::text;
 
     struct NoTypes;
 
-    impl TypeRelations for NoTypes {
+    impl Typing for NoTypes {
         fn version(&mut self, _: &Function, _: OpId) -> i64 {
             0
         }
@@ -432,6 +437,10 @@ mod tests {
             None
         }
     }
+
+    impl Checking for NoTypes {}
+
+    impl Blaming for NoTypes {}
 
     const TEXT: &str = "def @main(%x: Tensor[(2), float32]) -> (%b, %c) {
         %a = Relu(%x);

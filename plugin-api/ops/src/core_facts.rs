@@ -3,8 +3,8 @@
 use crate::{
     abi::RequestCx,
     error::OpError,
-    infer::{Operators, TypeRelations, other_index, other_op},
     op::{AttrFacts, FormalFacts, InferCx, OpSchema, TypeVarFacts, tags::formal_kind},
+    relations::{Blaming, Checking, Operators, Typing, other_index, other_op},
     request::InferRequest,
 };
 use relais_ir::{
@@ -87,7 +87,7 @@ impl CoreFacts {
 pub(crate) const NOT_A_VALUE: &str =
     "it is a statement or uses memory, and rewrites are of values: write a function with `#[prim_func_pass]` for these";
 
-impl TypeRelations for CoreFacts {
+impl Typing for CoreFacts {
     fn version(&mut self, f: &Function, _: OpId) -> i64 {
         self.extend(f);
         1
@@ -105,7 +105,9 @@ impl TypeRelations for CoreFacts {
         let op = CoreOp::from_name(name).filter(|_| domain == DOMAIN)?;
         Some(other_op(op as usize))
     }
+}
 
+impl Checking for CoreFacts {
     fn schema(&self, op: OpId) -> Option<&Arc<OpSchema>> {
         static SCHEMAS: OnceLock<Vec<Arc<OpSchema>>> = OnceLock::new();
         let schemas = SCHEMAS.get_or_init(|| CoreOp::ALL.iter().map(|&op| Arc::new(schema(op))).collect());
@@ -120,6 +122,8 @@ impl TypeRelations for CoreFacts {
         (domain == DOMAIN && CoreOp::from_name(name).is_some()).then_some(1)
     }
 }
+
+impl Blaming for CoreFacts {}
 
 impl Operators for CoreFacts {
     /// Those of values; all others are opaque to rewrites.

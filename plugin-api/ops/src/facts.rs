@@ -9,10 +9,9 @@ use crate::{
     bodies::{Bodies, Body, Nesting, infer_by_body, parse_body, parse_body_of},
     build::check_made,
     error::OpError,
-    infer::{
-        Coverage, Inferred, Operators, TypeRelations, Way, infer_function, other_index, other_op, result_of_global,
-    },
+    infer::{Coverage, Inferred, infer_function, result_of_global},
     op::{FusionKind, OpSchema, tags::op_tag},
+    relations::{Blaming, Checking, Operators, Typing, Way, other_index, other_op},
     request::{CallParts, CallRequest, CallValue, EvalRequest, InferRequest},
 };
 use evaluate::Fuel;
@@ -485,7 +484,7 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     }
 }
 
-impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
+impl<'a, S: OpSource<'a>> Typing for OpFactsTable<'a, S> {
     fn version(&mut self, function: &Function, op: OpId) -> i64 {
         self.extend(function);
         self.find(op).map_or(0, |facts| facts.version)
@@ -510,6 +509,16 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
         Some(other_op(number))
     }
 
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        Self::infer(self, op, request)
+    }
+
+    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
+        self.source.global(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
+    }
+}
+
+impl<'a, S: OpSource<'a>> Checking for OpFactsTable<'a, S> {
     fn schema(&self, op: OpId) -> Option<&Arc<OpSchema>> {
         self.find(op)?.shared_schema()
     }
@@ -523,10 +532,19 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
         facts.is_known().then_some(facts.since_version.into())
     }
 
-    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        Self::infer(self, op, request)
+    fn verify(&mut self, function: &Function, call: NodeId, op: OpId) -> Option<Result<(), OpError>> {
+        let facts = self.find(op)?;
+        let entry = facts.verifier.get(|id| self.source.call_entry(operator_part::VERIFIER, id))?;
+        let parts = CallParts::new(function, call);
+        let n_results = function.n_results(call).unwrap_or(1);
+        let mut request = CallRequest::new(parts.value(op, facts.version), n_results);
+        Some(
+            entry.and_then(|entry| entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)),
+        )
     }
+}
 
+impl<'a, S: OpSource<'a>> Blaming for OpFactsTable<'a, S> {
     fn may_rewrite(&mut self, node: NodeId) -> bool {
         self.source.may_rewrite(node)
     }
@@ -544,25 +562,10 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
         }
     }
 
-    fn verify(&mut self, function: &Function, call: NodeId, op: OpId) -> Option<Result<(), OpError>> {
-        let facts = self.find(op)?;
-        let entry = facts.verifier.get(|id| self.source.call_entry(operator_part::VERIFIER, id))?;
-        let parts = CallParts::new(function, call);
-        let n_results = function.n_results(call).unwrap_or(1);
-        let mut request = CallRequest::new(parts.value(op, facts.version), n_results);
-        Some(
-            entry.and_then(|entry| entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)),
-        )
-    }
-
     fn verifier_fault(&mut self, op: OpId, error: &OpError) -> PassError {
         let Some(id) = self.find(op).and_then(|facts| facts.verifier.id) else { return PassError::new(&error.message) };
         self.tell_broken(operator_part::VERIFIER, id, error);
         self.source.fault(operator_part::VERIFIER, id, &error.message)
-    }
-
-    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        self.source.global(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
     }
 }
 

@@ -5,8 +5,9 @@ mod loops;
 pub use loops::is_loop;
 
 use crate::{
-    infer::Operators,
-    run::{self as loop_programs, Cause, RunOptions},
+    relations::Operators,
+    run as loop_programs,
+    run::{Cause, RunOptions},
 };
 use relais_ir::*;
 use std::collections::HashMap;

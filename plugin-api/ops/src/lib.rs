@@ -12,19 +12,20 @@
 //! 3. `version`: versions of the boundary
 //! 4. `abi`: the functions of the host, and those of operators, as they cross the plugin boundary
 //! 5. `op`: descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator
-//! 6. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
+//! 6. `relations`: what is asked about operators: typing, checking, blaming
+//! 7. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
 //!    relation
-//! 7. `bodies`: operators in terms of other operators
-//! 8. `build`: making nodes that are checked
-//! 9. `core_facts`: the facts about the core operators, for rewrites of loop programs
-//! 10. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
-//!    that compute with it
-//! 11. `run`: the exact interpreter of loop programs
-//! 12. `interpret`: runs a function on tensors, with the evaluators there are
-//! 13. `facts`: the facts about operators, as passes and hosts look them up
-//! 14. `parts`: the functions of an operator for other libraries
-//! 15. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
-//! 16. `pattern`: rules as text: compiled and matched
+//! 8. `bodies`: operators in terms of other operators
+//! 9. `build`: making nodes that are checked
+//! 10. `core_facts`: the facts about the core operators, for rewrites of loop programs
+//! 11. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
+//!     that compute with it
+//! 12. `run`: the exact interpreter of loop programs
+//! 13. `interpret`: runs a function on tensors, with the evaluators there are
+//! 14. `facts`: the facts about operators, as passes and hosts look them up
+//! 15. `parts`: the functions of an operator for other libraries
+//! 16. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
+//! 17. `pattern`: rules as text: compiled and matched
 
 pub mod abi;
 pub mod bodies;
@@ -37,6 +38,7 @@ pub mod interpret;
 pub mod op;
 pub mod parts;
 pub mod pattern;
+pub mod relations;
 pub mod request;
 pub mod rewrite;
 pub mod run;

@@ -19,8 +19,9 @@ use crate::{
     build::{CallChecker, NewNode, Nodes, check_made, place, refused},
     core_facts::NOT_A_VALUE,
     error::OpError,
-    infer::{TypeRelations, infer_results},
+    infer::infer_results,
     op::{CallFault, CallRule},
+    relations::TypeRelations,
     request::set_known_value,
 };
 use again::Traces;

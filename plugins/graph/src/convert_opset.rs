@@ -43,7 +43,7 @@ use crate::{
 use relais_plugin_api::{
     boundary::record::formal_kind,
     build::CallChecker,
-    infer::TypeRelations,
+    infer::{Checking, Typing},
     ir::{ConstForm, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
     op::{Bodies, Body, CallRule, OpSchema},
     prelude::*,

@@ -9,7 +9,7 @@ use relais_patterns::{
     ArgPattern, AttrWanted, CallPattern, Comparison, Expr, Literal, Name, Number, Rule, Sort, variables,
 };
 use relais_plugin_api::{
-    infer::TypeRelations,
+    infer::{Checking, Typing},
     ir::{Attr, AttrData, Dim, ElemType, Function, IRModule, Imm, NodeId, Tensor, attr_kind, verify},
     op::{AttrFacts, OpSchema},
     prim::{CoreFacts, CoreOp, DOMAIN, PrimBuilder, RunOptions, prim_func, run},

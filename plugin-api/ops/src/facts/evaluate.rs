@@ -4,9 +4,10 @@ use super::{OpFactsTable, OpSource};
 use crate::{
     bodies::{closed_body, one_call},
     error::OpError,
-    infer::{Coverage, Operators, Way, infer_function},
+    infer::{Coverage, infer_function},
     interpret::{self, Compute, Stop},
     op::Evaluation,
+    relations::{Operators, Way},
     request::{CallParts, InferRequest},
     run::{Cause, Order, RunOptions, run_counted},
 };

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     core_facts::CoreFacts,
-    infer::{Operators, TypeRelations},
+    relations::{Operators, TypeRelations},
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx, Rule, drive_with},
 };
 use relais_ir::{diagnostics::PassError, *};

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     core_facts::NOT_A_VALUE,
-    infer::{Operators, nearest_op},
     op::OpSchema,
+    relations::{Operators, nearest_op},
 };
 use relais_ir::{Effects, Function, OpId, attr_kind, operator_hash};
 use relais_patterns::*;

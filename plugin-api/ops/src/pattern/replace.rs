@@ -7,8 +7,8 @@ use super::{
     program::{Calc, Compiled, Made, Program, Set},
 };
 use crate::{
-    infer::Operators,
     op::{OpSchema, tags::formal_kind},
+    relations::Operators,
     rewrite::{Replacements, Rewrite, RewriteCx},
 };
 use relais_ir::*;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     build::{Callee, NewAttrs, NewNode, Nodes, place},
-    infer::TypeRelations,
+    relations::TypeRelations,
     request::known_value,
 };
 use relais_ir::{

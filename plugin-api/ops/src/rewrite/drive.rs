@@ -1,7 +1,7 @@
 //! Offering calls to a rule until nothing changes.
 
 use super::{Driver, NOWHERE, Rewrite, RewriteCx, again::Traces, stage::Stage};
-use crate::{build::CallChecker, core_facts::CoreFacts, infer::TypeRelations};
+use crate::{build::CallChecker, core_facts::CoreFacts, relations::TypeRelations};
 use relais_ir::{
     diagnostics::PassError,
     prim::{DOMAIN, is_value_op, remove_unused},

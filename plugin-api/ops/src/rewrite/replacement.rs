@@ -1,6 +1,6 @@
 //! Checks of what takes the place of a value.
 
-use crate::infer::{TypeRelations, infer_results};
+use crate::{infer::infer_results, relations::TypeRelations};
 use relais_ir::{diagnostics::PassError, *};
 
 /// Checks the replacements that an editor made against the types inferred for the replaced nodes.

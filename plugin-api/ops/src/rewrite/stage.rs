@@ -3,7 +3,7 @@
 use crate::{
     build::{Callee, NewAttrs, NewNode},
     error::OpError,
-    infer::TypeRelations,
+    relations::TypeRelations,
     request::{ArgRec, CallValue, Given},
 };
 use abi_stable::std_types::RSlice;

@@ -1,5 +1,9 @@
 use super::*;
-use crate::{error::OpError, request::InferRequest};
+use crate::{
+    error::OpError,
+    relations::{Blaming, Checking, Typing},
+    request::InferRequest,
+};
 
 fn drive(
     editor: &mut Editor,
@@ -12,7 +16,7 @@ fn drive(
 
 struct NoTypes;
 
-impl TypeRelations for NoTypes {
+impl Typing for NoTypes {
     fn version(&mut self, _: &Function, _: OpId) -> i64 {
         0
     }
@@ -21,6 +25,10 @@ impl TypeRelations for NoTypes {
         None
     }
 }
+
+impl Checking for NoTypes {}
+
+impl Blaming for NoTypes {}
 
 fn chain(ops: &[&str]) -> Function {
     let mut f = Function::new();

@@ -3,7 +3,7 @@
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
-    infer::TypeRelations,
+    infer::{Checking, Typing},
     ir::{AttrData, BlockTree, Users, kind},
     op::LayoutFacts,
     prelude::*,
