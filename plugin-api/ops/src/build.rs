@@ -57,6 +57,32 @@ impl NewNode {
     }
 }
 
+/// Makes nodes from their descriptions: at once, as a [`Builder`] does, or staged, as a rewrite does.
+pub(crate) trait MakesNodes {
+    /// Why a node is refused.
+    type Error;
+
+    fn make(&mut self, new: NewNode) -> Result<NodeId, Self::Error>;
+
+    /// Makes a call and each of its results; without a number of results, it is its only one.
+    fn make_call(
+        &mut self,
+        callee: Callee,
+        args: &[NodeId],
+        attrs: NewAttrs,
+        n_results: Option<u16>,
+    ) -> Result<(NodeId, Vec<NodeId>), Self::Error> {
+        let call = self.make(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results })?;
+        let results = match n_results {
+            None => vec![call],
+            Some(n) => {
+                (0..n).map(|index| self.make(NewNode::Projection { tuple: call, index })).collect::<Result<_, _>>()?
+            }
+        };
+        Ok((call, results))
+    }
+}
+
 /// Makes nodes in a function and types them at once. Those of [`before`](Self::before) are placed before the binding that
 /// a [`Rebuild`] visits; those of [`new`](Self::new) are not in a block yet: [`Function::append`] places them.
 ///
@@ -140,9 +166,8 @@ impl<'a> Builder<'a> {
         attrs: Vec<Attr>,
         n_results: u16,
     ) -> Result<(NodeId, Vec<NodeId>), PassError> {
-        let call = self.make(NewNode::call(domain, name, args, attrs, Some(n_results)))?;
-        let results = (0..n_results).map(|index| self.make(NewNode::Projection { tuple: call, index }));
-        Ok((call, results.collect::<Result<_, _>>()?))
+        let callee = Callee::Op { domain: domain.into(), name: name.into() };
+        self.make_call(callee, args, NewAttrs::New(attrs), Some(n_results))
     }
 
     /// A call like another one: of the same callee, with as many results, and with its attributes, of which those that are
@@ -154,14 +179,9 @@ impl<'a> Builder<'a> {
         let Some(like) = self.function.call(call) else {
             return Err(PassError::new("it makes a call like a node that is not one"));
         };
-        let callee = Callee::Same(like.callee());
         let n_results = like.n_results().map(|n| u16::try_from(n).unwrap_or(u16::MAX));
-        let (args, attrs) = (Nodes::from_slice(args), NewAttrs::Like(call, attrs));
-        let made = self.make(NewNode::Call { callee, args, attrs, n_results })?;
-        match n_results {
-            None => Ok(vec![made]),
-            Some(n) => (0..n).map(|index| self.make(NewNode::Projection { tuple: made, index })).collect(),
-        }
+        let callee = Callee::Same(like.callee());
+        Ok(self.make_call(callee, args, NewAttrs::Like(call, attrs), n_results)?.1)
     }
 
     /// A call of a function of the module; returns each of its results.
@@ -170,13 +190,7 @@ impl<'a> Builder<'a> {
     /// Returns an error if a type relation is at fault.
     pub fn call_function(&mut self, name: &str, args: &[NodeId], n_results: u16) -> Result<Vec<NodeId>, PassError> {
         let callee = Callee::Same(self.function.add_global_var(name));
-        let (args, attrs) = (Nodes::from_slice(args), NewAttrs::New(Vec::new()));
-        let n_fields = (n_results != 1).then_some(n_results);
-        let call = self.make(NewNode::Call { callee, args, attrs, n_results: n_fields })?;
-        match n_fields {
-            None => Ok(vec![call]),
-            Some(n) => (0..n).map(|index| self.make(NewNode::Projection { tuple: call, index })).collect(),
-        }
+        Ok(self.make_call(callee, args, NewAttrs::New(Vec::new()), (n_results != 1).then_some(n_results))?.1)
     }
 
     /// A call of an operator with functions of its own: `attrs` name them, by position, as [`AttrData::Graph`].
@@ -234,12 +248,6 @@ impl<'a> Builder<'a> {
         self.placed(tuple)
     }
 
-    pub(crate) fn make(&mut self, new: NewNode) -> Result<NodeId, PassError> {
-        let node = place(self.function, self.relations, new);
-        let op = self.function.call(node).and_then(CallView::op);
-        self.finish(node, op)
-    }
-
     fn finish(&mut self, node: NodeId, op: Option<OpId>) -> Result<NodeId, PassError> {
         let typed = self.inference.node(self.function, self.relations, node);
         if let Some(op) = op {
@@ -256,6 +264,16 @@ impl<'a> Builder<'a> {
             }
             Ok(()) => Ok(self.placed(node)),
         }
+    }
+}
+
+impl MakesNodes for Builder<'_> {
+    type Error = PassError;
+
+    fn make(&mut self, new: NewNode) -> Result<NodeId, PassError> {
+        let node = place(self.function, self.relations, new);
+        let op = self.function.call(node).and_then(CallView::op);
+        self.finish(node, op)
     }
 }
 

@@ -22,10 +22,10 @@
 //! 12. `eliminate_no_op`: removes calls whose result is their argument
 //! 13. `exact`: N6: which operators every runtime computes to the same bits
 //! 14. `fold_groups`: calls of constants that are worth folding together, although each of them alone would enlarge
-//!    the model
+//!     the model
 //! 15. `fold_constant`: evaluates what can be known before the model runs
 //! 16. `precision`: the part of a function that is computed in a lower precision: which calls, and which values are
-//!    of that precision then
+//!     of that precision then
 //! 17. `shape_entries`: the entries of a computed shape, as far as they are known
 //! 18. `to_a_normal_form`: makes every binding a named one: `%3 = …` becomes `let %3 = …`
 

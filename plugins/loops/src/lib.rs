@@ -18,7 +18,7 @@
 //! 9. `inline_producers`: computes the elements of memory where they are read, so that the memory is not needed
 //! 10. `graphs`: the questions that are asked of graphs while they are lowered
 //! 11. `obstacles`: the errors about models that cannot become loop programs, in few messages, which `LowerOps` and
-//!    `LowerMain` report
+//!     `LowerMain` report
 //! 12. `lower_main`: makes a loop program of the entry function, so that nothing but loop programs is left
 //! 13. `groups`: loop programs of groups: of functions whose calls are computed together, as `FuseOps` makes them
 //! 14. `unroll_loop`: writes out the turns of loops whose number is known

@@ -5,7 +5,7 @@ use super::{
     stage::{Stage, Staged},
 };
 use crate::{
-    build::{Callee, NewAttrs, NewNode, Nodes, place},
+    build::{Callee, MakesNodes, NewAttrs, NewNode, Nodes, place},
     relations::TypeRelations,
     request::known_value,
 };
@@ -13,7 +13,7 @@ use relais_ir::{
     prim::{CoreOp, DOMAIN, number_of, value_type},
     *,
 };
-use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap, convert::Infallible};
 
 /// A rewrite's view of its call, and its means to make new nodes. Nodes that it makes are inserted before the call if
 /// the rewrite replaces it, and vanish otherwise: their ids mean nothing once the rewrite has returned.
@@ -232,7 +232,8 @@ impl<'a> RewriteCx<'a> {
     }
 
     fn stage(&mut self, node: NewNode) -> NodeId {
-        self.stage.stage(self.function, self.relations, node)
+        let Ok(staged) = self.make(node);
+        staged
     }
 
     /// A new constant.
@@ -308,22 +309,25 @@ impl<'a> RewriteCx<'a> {
         attrs: Vec<Attr>,
         n_results: u16,
     ) -> Vec<NodeId> {
-        let tuple = self.stage(NewNode::call(domain, name, args, attrs, Some(n_results)));
-        (0..n_results).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
+        let callee = Callee::Op { domain: domain.into(), name: name.into() };
+        let Ok((_, results)) = self.make_call(callee, args, NewAttrs::New(attrs), Some(n_results));
+        results
     }
 
     /// Makes a call like another one of the function, with as many results, including its attributes and metadata, with
     /// other arguments; `attrs` replace those of the same name. Returns each result.
     pub fn call_results_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> Vec<NodeId> {
-        let Some(n_results) = call.n_results() else { return vec![self.call_like(call, args, attrs)] };
-        let tuple = self.stage_like(call, args, attrs, u16::try_from(n_results).ok());
-        (0..n_results as u16).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
+        let n_results = call.n_results().map(|n| u16::try_from(n).unwrap_or(u16::MAX));
+        let Ok((_, results)) =
+            self.make_call(Callee::Same(call.callee()), args, NewAttrs::Like(call.id, attrs), n_results);
+        results
     }
 
     /// Makes a call like another one of the function, with one result, including its attributes and metadata, with
     /// other arguments; `attrs` replace those of the same name.
     pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
-        self.stage_like(call, args, attrs, None)
+        let (callee, attrs) = (Callee::Same(call.callee()), NewAttrs::Like(call.id, attrs));
+        self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })
     }
 
     /// Makes the calls of a body, with the arguments of a call in place of its parameters, and returns what takes the place
@@ -411,9 +415,12 @@ impl<'a> RewriteCx<'a> {
             _ => Ok(made),
         }
     }
+}
 
-    fn stage_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>, n_results: Option<u16>) -> NodeId {
-        let (callee, attrs) = (Callee::Same(call.callee()), NewAttrs::Like(call.id, attrs));
-        self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results })
+impl MakesNodes for RewriteCx<'_> {
+    type Error = Infallible;
+
+    fn make(&mut self, new: NewNode) -> Result<NodeId, Infallible> {
+        Ok(self.stage.stage(self.function, self.relations, new))
     }
 }
