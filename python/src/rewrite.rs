@@ -484,7 +484,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
             let [rule] = parsed.as_slice() else {
                 return Err(PyTypeError::new_err("a right side that is a function belongs to one rule"));
             };
-            if rules.level() == Some(pattern::Level::Prim) {
+            if rules.level() == Some(pattern::RuleLevel::Prim) {
                 let message =
                     "a right side that is a function makes calls of graphs, and the rule is for loop programs";
                 return Err(errors::helped(py, "RuleError", message.to_owned(), "write the right side as text"));
@@ -502,9 +502,9 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
     let (own, checked) = (rules.clone(), rules.clone());
     let run = move |f: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| rewrite(&own, registry, f, cx);
     let pass = match rules.level() {
-        Some(pattern::Level::Prim) => Pass::prim_func(name, opt_level, run),
+        Some(pattern::RuleLevel::Prim) => Pass::prim_func(name, opt_level, run),
         _ => {
-            rules.check_level(pattern::Level::Graph).map_err(|error| of_rules(py, &error))?;
+            rules.check_level(pattern::RuleLevel::Graph).map_err(|error| of_rules(py, &error))?;
             Pass::function(name, opt_level, run)
         }
     };
@@ -515,7 +515,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
 
 /// Whether rules are valid for every function of a module.
 fn check(rules: &Rules, registry: &'static Registry, module: &IRModule) -> Result<(), PassError> {
-    if rules.level() == Some(pattern::Level::Prim) {
+    if rules.level() == Some(pattern::RuleLevel::Prim) {
         return pattern::check_with(rules, &Function::new(), &mut OpFactsTable::empty(registry));
     }
     module.functions().try_for_each(|(name, f)| {

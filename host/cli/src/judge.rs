@@ -9,7 +9,7 @@ use relais::{frontend::StatedRules, registry::Registry};
 use relais_conformance::{Finding, Settings, Verdict, judge_rule};
 use relais_plugin_api::{
     ir::Function,
-    pattern::{Level, Rules, check_with},
+    pattern::{RuleLevel, Rules, check_with},
     prim::CoreFacts,
 };
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub(crate) fn judge(
     for StatedRules { pass, origin, text, level, .. } in stated {
         let Ok(rules) = Rules::parse_all([(origin.clone(), text.clone())], &[]) else { continue };
         // The operators of loop programs are the same in all modules.
-        if *level == Level::Prim && check_with(&rules, &Function::new(), &mut CoreFacts::default()).is_err() {
+        if *level == RuleLevel::Prim && check_with(&rules, &Function::new(), &mut CoreFacts::default()).is_err() {
             continue;
         }
         for rule in rules.iter().filter(|rule| rule.level() == *level) {

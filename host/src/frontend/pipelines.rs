@@ -14,7 +14,7 @@ use crate::{
 };
 use relais_plugin_api::{
     options::Value,
-    pattern::{self, Level, Rule},
+    pattern::{self, Rule, RuleLevel},
 };
 use std::path::{Path, PathBuf};
 
@@ -141,14 +141,14 @@ pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> 
 }
 
 /// The levels of the rules of the steps that take some, in order.
-const LEVELS: [Level; 2] = [Level::Graph, Level::Prim];
+const LEVELS: [RuleLevel; 2] = [RuleLevel::Graph, RuleLevel::Prim];
 
 /// A text of rules, with the index of its level; one that has rules of each level, for each with those of the level at
 /// their places. The first step reports the faults of a text that cannot be parsed.
 fn by_level(origin: &str, text: &str) -> Vec<(usize, String)> {
     let rules = pattern::read(origin, text).unwrap_or_default();
-    let has = |level: &Level| rules.iter().any(|rule| rule.level() == *level);
-    let of = |(at, level): (usize, &Level)| (at, pattern::of_level(text, &rules, *level));
+    let has = |level: &RuleLevel| rules.iter().any(|rule| rule.level() == *level);
+    let of = |(at, level): (usize, &RuleLevel)| (at, pattern::of_level(text, &rules, *level));
     let parts: Vec<(usize, String)> = LEVELS.iter().enumerate().filter(|(_, level)| has(level)).map(of).collect();
     match parts.as_slice() {
         [] => vec![(0, text.to_owned())],
@@ -258,7 +258,7 @@ pub struct StatedRules {
     /// The file that the pipeline names, if the text is in one.
     pub file: Option<PathBuf>,
     /// The level of the pass: it refuses rules of another one.
-    pub level: Level,
+    pub level: RuleLevel,
 }
 
 impl StatedRules {

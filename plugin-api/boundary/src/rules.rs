@@ -2,12 +2,12 @@
 
 use crate::{
     pass::{PassCx, drive},
-    record::Level as PassLevel,
+    record::Level,
 };
 use relais_ir::{Editor, Function, IRModule, NodeId, diagnostics::PassError};
 use relais_ops::{
     core_facts::CoreFacts,
-    pattern::{Compute, Level, Rules, apply_by, check_with},
+    pattern::{Compute, RuleLevel, Rules, apply_by, check_with},
     rewrite::{DriveStats, Rule},
 };
 
@@ -23,11 +23,11 @@ pub fn check(rules: &Rules, function: &Function, cx: &PassCx<'_>) -> Result<(), 
 ///
 /// # Errors
 /// Returns an error if a rule is for another level.
-fn level_in(rules: &Rules, cx: &PassCx<'_>) -> Result<Level, PassError> {
+fn level_in(rules: &Rules, cx: &PassCx<'_>) -> Result<RuleLevel, PassError> {
     let level = match cx.info().level {
-        PassLevel::PRIM_FUNC => Level::Prim,
-        PassLevel::FUNCTION | PassLevel::REWRITE => Level::Graph,
-        _ => rules.level().unwrap_or(Level::Graph),
+        Level::PRIM_FUNC => RuleLevel::Prim,
+        Level::FUNCTION | Level::REWRITE => RuleLevel::Graph,
+        _ => rules.level().unwrap_or(RuleLevel::Graph),
     };
     rules.check_level(level).map(|()| level)
 }
@@ -38,7 +38,7 @@ fn level_in(rules: &Rules, cx: &PassCx<'_>) -> Result<Level, PassError> {
 /// Returns the faults for the first function that has some, with their places, and an error if a rule is not for the
 /// level of the pass.
 pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
-    if level_in(rules, cx)? == Level::Prim {
+    if level_in(rules, cx)? == RuleLevel::Prim {
         return check_with(rules, &Function::new(), &mut CoreFacts::default());
     }
     module.functions().try_for_each(|(name, f)| check(rules, f, cx).map_err(|error| error.in_function(name)))
@@ -55,7 +55,7 @@ pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<Driv
     let driven =
         |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| drive(editor, cx, rule, ops, options);
     let says_why = cx.wants_remarks();
-    if level_in(rules, cx)? == Level::Prim {
+    if level_in(rules, cx)? == RuleLevel::Prim {
         let facts = &mut CoreFacts::new(editor.function());
         let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
         return apply_by(editor, (facts, compute), rules, says_why, skipped, driven);

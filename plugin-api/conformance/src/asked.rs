@@ -1,16 +1,16 @@
 //! Types and numbers that the conditions of a rule ask for, so that instances of its left side fulfil them.
 
 use super::random::Random;
-use relais_patterns::{Comparison, Condition, Expr, Name, Rule};
+use relais_patterns::{Comparison, Computation, Condition, Name, Rule};
 use relais_plugin_api::ir::ElemType;
 
 /// The conditions of a rule that compare a function of a variable, or the variable itself, with something.
-pub(super) fn asked<'r>(rule: &'r Rule, function: &str, variable: &str) -> Vec<(Comparison, &'r Expr)> {
-    let is_meant = |expr: &Expr| match expr {
-        Expr::Call(name, args) => {
-            name.text == function && matches!(args.first(), Some(Expr::Var(name)) if name.text == variable)
+pub(super) fn asked<'r>(rule: &'r Rule, function: &str, variable: &str) -> Vec<(Comparison, &'r Computation)> {
+    let is_meant = |expr: &Computation| match expr {
+        Computation::Call(name, args) => {
+            name.text == function && matches!(args.first(), Some(Computation::Var(name)) if name.text == variable)
         }
-        Expr::Var(name) => function.is_empty() && name.text == variable,
+        Computation::Var(name) => function.is_empty() && name.text == variable,
         _ => false,
     };
     let asked = |condition: &'r Condition| match condition {
@@ -28,7 +28,7 @@ pub(super) fn asked<'r>(rule: &'r Rule, function: &str, variable: &str) -> Vec<(
 pub(super) fn elem_asked(rule: &Rule, random: &mut Random, name: &Name, elem: ElemType) -> ElemType {
     let asked: Vec<ElemType> = asked(rule, "elem", &name.text)
         .iter()
-        .filter_map(|(_, expr)| if let Expr::Var(elem) = expr { ElemType::from_name(&elem.text) } else { None })
+        .filter_map(|(_, expr)| if let Computation::Var(elem) = expr { ElemType::from_name(&elem.text) } else { None })
         .collect();
     match asked.as_slice() {
         [] => elem,
@@ -38,10 +38,10 @@ pub(super) fn elem_asked(rule: &Rule, random: &mut Random, name: &Name, elem: El
 
 /// The numbers that conditions compare a variable with.
 pub(super) fn numbers_asked(rule: &Rule, variable: &str) -> Vec<(Comparison, f64)> {
-    let number = |(comparison, expr): (Comparison, &Expr)| match expr {
-        Expr::Number(number, _) => Some((comparison, number.to_f64())),
-        Expr::Neg(inner, _) => match &**inner {
-            Expr::Number(number, _) => Some((comparison, -number.to_f64())),
+    let number = |(comparison, expr): (Comparison, &Computation)| match expr {
+        Computation::Number(number, _) => Some((comparison, number.to_f64())),
+        Computation::Neg(inner, _) => match &**inner {
+            Computation::Number(number, _) => Some((comparison, -number.to_f64())),
             _ => None,
         },
         _ => None,

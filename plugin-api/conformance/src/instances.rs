@@ -16,8 +16,8 @@ use super::{
 };
 use literals::{integer, literal_of, number, shown};
 use relais_patterns::{
-    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Level, Literal, Name, Number, OpName, Rule, Sort,
-    Value, variables,
+    ArgPattern, AttrWanted, CallPattern, Comparison, Computation, Condition, Literal, Name, NewValue, Number, OpName,
+    Rule, RuleLevel, Sort, variables,
 };
 use relais_plugin_api::{
     infer::{Coverage, Operators, infer_function},
@@ -94,7 +94,7 @@ pub fn attempts<'a>(
 }
 
 fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<IRModule, Miss> {
-    if rule.level() == Level::Prim {
+    if rule.level() == RuleLevel::Prim {
         return prim::instance(rule, random);
     }
     let mut empty = Function::new();
@@ -162,15 +162,15 @@ fn imports(rule: &Rule, ops: &mut dyn Operators) -> BTreeMap<String, i64> {
         ranges.extend(range.map(|(first, last)| (op.domain.clone(), first, last)));
     };
     calls(rule).into_iter().for_each(|call| see(&call.op, call.versions, ops));
-    let mut values: Vec<&Value> = rule.results.iter().collect();
+    let mut values: Vec<&NewValue> = rule.results.iter().collect();
     while let Some(value) = values.pop() {
         match value {
-            Value::Call { op, args, .. } => {
+            NewValue::Call { op, args, .. } => {
                 see(op, None, ops);
                 values.extend(args);
             }
-            Value::Like { args, .. } => values.extend(args),
-            Value::Eval(call, _) => values.push(call),
+            NewValue::Like { args, .. } => values.extend(args),
+            NewValue::Eval(call, _) => values.push(call),
             _ => {}
         }
     }
@@ -266,7 +266,7 @@ impl<'m> Maker<'m> {
         let kept: Vec<String> = match root.as_slice() {
             [one] => vec![one.clone()],
             several => {
-                let is_absent = |at: usize| matches!(results.get(at), Some(Value::Absent(_)));
+                let is_absent = |at: usize| matches!(results.get(at), Some(NewValue::Absent(_)));
                 let used = several.iter().enumerate().filter(|(at, _)| !is_absent(*at));
                 used.map(|(_, name)| name.clone()).collect()
             }
@@ -425,8 +425,8 @@ impl<'m> Maker<'m> {
         if let Some(name) = name {
             // `shape(x) == shape(y)` and `broadcasts(x, y)`.
             let same = asked(self.rule, "shape", &name.text).into_iter().find_map(|(_, expr)| match expr {
-                Expr::Call(_, args) => match args.first() {
-                    Some(Expr::Var(other)) => Some(other.text.clone()),
+                Computation::Call(_, args) => match args.first() {
+                    Some(Computation::Var(other)) => Some(other.text.clone()),
                     _ => None,
                 },
                 _ => None,
@@ -451,7 +451,7 @@ impl<'m> Maker<'m> {
         }
         let rank = name.and_then(|name| {
             asked(self.rule, "rank", &name.text).into_iter().find_map(|(comparison, expr)| match (comparison, expr) {
-                (Comparison::Eq, Expr::Number(Number::Int(rank @ 0..=8), _)) => Some(*rank as usize),
+                (Comparison::Eq, Computation::Number(Number::Int(rank @ 0..=8), _)) => Some(*rank as usize),
                 _ => None,
             })
         });
@@ -482,16 +482,16 @@ impl<'m> Maker<'m> {
     /// The sizes that conditions such as `dim(x, 1) == 4` ask for, with their places.
     fn sizes_asked(&self, variable: &str) -> Vec<(i64, u64)> {
         let size = |condition: &Condition| match condition {
-            Condition::Compare(Expr::Call(function, args), Comparison::Eq, Expr::Number(Number::Int(size), _))
-                if function.text == "dim" =>
-            {
-                match args.as_slice() {
-                    [Expr::Var(name), index] if name.text == variable => {
-                        Some((integer(index)?, u64::try_from(*size).ok().filter(|&size| size <= 64)?))
-                    }
-                    _ => None,
+            Condition::Compare(
+                Computation::Call(function, args),
+                Comparison::Eq,
+                Computation::Number(Number::Int(size), _),
+            ) if function.text == "dim" => match args.as_slice() {
+                [Computation::Var(name), index] if name.text == variable => {
+                    Some((integer(index)?, u64::try_from(*size).ok().filter(|&size| size <= 64)?))
                 }
-            }
+                _ => None,
+            },
             _ => None,
         };
         self.rule.conditions.iter().filter_map(size).collect()

@@ -9,7 +9,7 @@ use super::{
     numbers::{Judgement, same_numbers, same_prims},
     report::{Finding, Kind},
 };
-use relais_patterns::{Level, Rule};
+use relais_patterns::{Rule, RuleLevel};
 use relais_plugin_api::{
     ir::{IRModule, MAIN, verify},
     options::Value,
@@ -93,7 +93,7 @@ pub fn judge_rule(bench: &dyn Passes, settings: &Settings, pass: &str, options: 
 fn compare(
     bench: &dyn Passes,
     settings: &Settings,
-    level: Level,
+    level: RuleLevel,
     (before, after): (&IRModule, &IRModule),
 ) -> Result<Judgement, (Kind, String)> {
     if let Some(fault) = verify(after).first() {
@@ -102,8 +102,8 @@ fn compare(
     same_interface(before, after).map_err(|how| (Kind::Interface, how))?;
     let not_evaluated = |why: String| Judgement::NotEvaluated { what: MAIN.to_owned(), why };
     let judged = match level {
-        Level::Graph => same_numbers(before, after, settings.tolerance, bench),
-        Level::Prim => same_prims(before, after)
+        RuleLevel::Graph => same_numbers(before, after, settings.tolerance, bench),
+        RuleLevel::Prim => same_prims(before, after)
             .map(|judged| judged.unwrap_or_else(|| not_evaluated("it has no loop program".to_owned()))),
     };
     judged.or_else(|differ| {

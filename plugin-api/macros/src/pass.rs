@@ -467,7 +467,7 @@ fn check_rules(level: Level, item: &ItemConst, args: &Args) -> syn::Result<bool>
 
 /// Whether all rules are for loop programs; none is.
 fn level_of(rules: &[Rule], span: Span, said: Option<bool>) -> syn::Result<bool> {
-    let is_prim = |rule: &Rule| rule.level() == relais_patterns::Level::Prim;
+    let is_prim = |rule: &Rule| rule.level() == relais_patterns::RuleLevel::Prim;
     let first = said.or_else(|| rules.first().map(is_prim)).unwrap_or(false);
     let Some(other) = rules.iter().find(|rule| is_prim(rule) != first) else { return Ok(first) };
     let [of, others] = if first { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };

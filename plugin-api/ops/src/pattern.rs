@@ -14,12 +14,12 @@ mod search;
 pub use apply::{Explain, apply_by, apply_with, check_with};
 pub use file::{RuleFile, read_file, write_pairs};
 pub use matched::{ConditionFn, MakeFn, Matched, SharedCondition, Unmet, Variable};
-pub use relais_patterns::{Fault, Level, OpName, Rule, of_level, pairs};
+pub use relais_patterns::{OpName, Rule, RuleFault, RuleLevel, of_level, pairs};
 pub use replace::Compute;
 
 use matched::Asked;
 use relais_ir::diagnostics::PassError;
-use relais_patterns::{Code, Functions};
+use relais_patterns::{Functions, RuleCode};
 use std::sync::OnceLock;
 
 /// Rules that were parsed, from several texts.
@@ -120,9 +120,9 @@ impl Rules {
     }
 
     /// The level of the rules; `None` if there are some for each level.
-    pub fn level(&self) -> Option<Level> {
+    pub fn level(&self) -> Option<RuleLevel> {
         let mut levels = self.iter().map(Rule::level);
-        let first = levels.next().unwrap_or(Level::Graph);
+        let first = levels.next().unwrap_or(RuleLevel::Graph);
         levels.all(|level| level == first).then_some(first)
     }
 
@@ -130,16 +130,16 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error that names the first one that is not.
-    pub fn check_level(&self, level: Level) -> Result<(), PassError> {
+    pub fn check_level(&self, level: RuleLevel) -> Result<(), PassError> {
         for source in &self.texts {
             let Some(rule) = source.rules.iter().find(|rule| rule.level() != level) else { continue };
             let op = rule.roots().next().map_or_else(String::new, |call| call.op.to_string());
             let (message, help) = match level {
-                Level::Graph => (
+                RuleLevel::Graph => (
                     format!("the rule is for loop programs, by its operator `{op}`, and this pass is for graphs"),
                     "give it to `relais.RewriteLoops`; in Rust, write `level = \"prim\"` in the attribute of the pass",
                 ),
-                Level::Prim => (
+                RuleLevel::Prim => (
                     format!("the rule is for graphs, by its operator `{op}`, and this pass is for loop programs"),
                     "give it to `relais.Rewrite`; in Rust, leave `level = \"prim\"` out of the attribute of the pass",
                 ),
@@ -147,7 +147,7 @@ impl Rules {
             return Err(error(vec![placed(
                 &source.origin,
                 &source.text,
-                Fault::new(Code::Level, rule.span, message).help(help),
+                RuleFault::new(RuleCode::Level, rule.span, message).help(help),
             )]));
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Rules {
 /// Returns the faults of the text, with their places.
 pub fn read(origin: &str, text: &str) -> Result<Vec<Rule>, PassError> {
     let placed = |fault| placed(origin, text, fault);
-    let faults = |faults: Vec<Fault>| error(faults.into_iter().map(placed).collect());
+    let faults = |faults: Vec<RuleFault>| error(faults.into_iter().map(placed).collect());
     relais_patterns::parse_with(text, Functions::Any).map_err(faults)
 }
 
@@ -195,9 +195,9 @@ impl Declared {
 }
 
 /// A fault with its place.
-type Placed = (String, Fault);
+type Placed = (String, RuleFault);
 
-fn placed(origin: &str, text: &str, fault: Fault) -> Placed {
+fn placed(origin: &str, text: &str, fault: RuleFault) -> Placed {
     let (line, column) = fault.place(text);
     (format!("{origin}:{line}:{column}"), fault)
 }
@@ -207,7 +207,7 @@ fn error(faults: Vec<Placed>) -> PassError {
     let mut faults = faults.into_iter();
     let Some((place, first)) = faults.next() else { return PassError::new("the rules are at fault") };
     let error = PassError::new(format_args!("{place}: {}", first.message)).code(first.code.as_str()).help(first.help);
-    faults.fold(error, |error, (place, Fault { code, message, help, .. })| {
+    faults.fold(error, |error, (place, RuleFault { code, message, help, .. })| {
         let help = if help.is_empty() { help } else { format!("; {help}") };
         error.with_note(format_args!("{place}: [{}] {message}{help}", code.as_str()))
     })

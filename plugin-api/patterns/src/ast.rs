@@ -2,14 +2,14 @@
 
 /// Bytes of a text. Spans do not take part in comparisons of what has them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
+pub struct TextSpan {
     /// The first byte.
     pub start: usize,
     /// The byte after the last one.
     pub end: usize,
 }
 
-impl Span {
+impl TextSpan {
     /// Returns the line and the column in characters at which it begins, both counted from 1.
     pub fn place(self, text: &str) -> (usize, usize) {
         let at = (0..=self.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -19,7 +19,7 @@ impl Span {
     }
 }
 
-impl PartialEq for Span {
+impl PartialEq for TextSpan {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -31,7 +31,7 @@ pub struct Name {
     /// The name.
     pub text: String,
     /// Its place.
-    pub span: Span,
+    pub span: TextSpan,
 }
 
 impl Rule {
@@ -49,7 +49,7 @@ pub struct OpName {
     /// The name.
     pub name: String,
     /// Its place, with the domain.
-    pub span: Span,
+    pub span: TextSpan,
 }
 
 /// A rule.
@@ -65,11 +65,11 @@ pub struct Rule {
     pub others: Vec<CallPattern>,
     /// The replacements of the outermost call's results, at least one; of several outermost calls, one for each, or a
     /// call whose results they are.
-    pub results: Vec<Value>,
+    pub results: Vec<NewValue>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Condition>,
     /// Its place.
-    pub span: Span,
+    pub span: TextSpan,
 }
 
 /// A pattern of calls.
@@ -92,7 +92,7 @@ pub struct CallPattern {
     /// Whether the value may have users outside the match.
     pub is_shared: bool,
     /// Its place.
-    pub span: Span,
+    pub span: TextSpan,
 }
 
 /// A pattern of an attribute.
@@ -121,9 +121,9 @@ pub enum ArgPattern {
     /// A value.
     Var(Name),
     /// Any value.
-    Any(Span),
+    Any(TextSpan),
     /// Absent.
-    Absent(Span),
+    Absent(TextSpan),
     /// A value, or absent.
     Optional(Name),
     /// All remaining arguments.
@@ -142,14 +142,14 @@ pub enum ArgPattern {
         /// The relative tolerance.
         tolerance: Option<Number>,
         /// Its place.
-        span: Span,
+        span: TextSpan,
     },
     /// A constant vector.
-    List(Vec<Literal>, Span),
+    List(Vec<Literal>, TextSpan),
     /// The result of a call.
     Call(Box<CallPattern>),
     /// The result of one of these calls.
-    Either(Vec<CallPattern>, Span),
+    Either(Vec<CallPattern>, TextSpan),
 }
 
 /// A number. Floats are compared by their bits.
@@ -194,19 +194,19 @@ pub enum Literal {
 
 /// A value of the right side.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub enum NewValue {
     /// A variable.
     Var(Name),
     /// A scalar constant.
-    Number(Number, Span),
+    Number(Number, TextSpan),
     /// A constant vector.
-    List(Vec<Expr>, Span),
+    List(Vec<Computation>, TextSpan),
     /// An absent argument, or a result that is not used.
-    Absent(Span),
+    Absent(TextSpan),
     /// All values of a variable.
     Rest(Name),
     /// The constant that a call of constants gives.
-    Eval(Box<Value>, Span),
+    Eval(Box<NewValue>, TextSpan),
     /// A call.
     Call {
         /// The operator.
@@ -214,7 +214,7 @@ pub enum Value {
         /// Attributes.
         attrs: Vec<Setting>,
         /// Arguments.
-        args: Vec<Value>,
+        args: Vec<NewValue>,
     },
     /// A call like the one that a variable names.
     Like {
@@ -223,7 +223,7 @@ pub enum Value {
         /// Attributes that replace or join its own.
         attrs: Vec<Setting>,
         /// Arguments.
-        args: Vec<Value>,
+        args: Vec<NewValue>,
     },
 }
 
@@ -233,35 +233,35 @@ pub struct Setting {
     /// The attribute's name.
     pub key: Name,
     /// Its value.
-    pub value: Expr,
+    pub value: Computation,
 }
 
 /// A computation.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Expr {
+pub enum Computation {
     /// A number.
-    Number(Number, Span),
+    Number(Number, TextSpan),
     /// A string.
-    String(String, Span),
+    String(String, TextSpan),
     /// A variable, or the name of an element type.
     Var(Name),
     /// A function of its arguments.
-    Call(Name, Vec<Expr>),
+    Call(Name, Vec<Computation>),
     /// A list.
-    List(Vec<Expr>, Span),
+    List(Vec<Computation>, TextSpan),
     /// The negative of a number.
-    Neg(Box<Expr>, Span),
+    Neg(Box<Computation>, TextSpan),
     /// An operation on two numbers.
-    Binary(Operation, Box<(Expr, Expr)>),
+    Binary(Operation, Box<(Computation, Computation)>),
 }
 
-impl Expr {
+impl Computation {
     /// Its place.
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> TextSpan {
         match self {
             Self::Number(_, span) | Self::String(_, span) | Self::List(_, span) | Self::Neg(_, span) => *span,
             Self::Var(name) | Self::Call(name, _) => name.span,
-            Self::Binary(_, sides) => Span { start: sides.0.span().start, end: sides.1.span().end },
+            Self::Binary(_, sides) => TextSpan { start: sides.0.span().start, end: sides.1.span().end },
         }
     }
 }
@@ -283,16 +283,16 @@ pub enum Operation {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Condition {
     /// A comparison.
-    Compare(Expr, Comparison, Expr),
+    Compare(Computation, Comparison, Computation),
     /// The value is one of a list.
-    In(Expr, Vec<Expr>),
+    In(Computation, Vec<Computation>),
     /// A function of values.
     Holds(Name, Vec<Name>),
 }
 
 impl Condition {
     /// Where it begins.
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> TextSpan {
         match self {
             Self::Compare(left, ..) | Self::In(left, _) => left.span(),
             Self::Holds(name, _) => name.span,

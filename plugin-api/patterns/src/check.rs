@@ -1,6 +1,6 @@
 //! The checks that need nothing but the text.
 
-use crate::{Code, Fault, Span, ast::*, level};
+use crate::{RuleCode, RuleFault, TextSpan, ast::*, level};
 use relais_words::nearest;
 
 /// The names of element types, as in the text form of modules.
@@ -100,12 +100,13 @@ pub fn variables(rule: &Rule) -> Vec<(&Name, Sort)> {
 }
 
 /// Checks rules.
-pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
+pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<RuleFault> {
     let mut faults = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     for rule in rules {
         if let Some(name) = rule.name.as_ref().filter(|name| !names.insert(&name.text)) {
-            let fault = Fault::new(Code::Duplicate, name.span, format_args!("two rules are named `{}`", name.text));
+            let fault =
+                RuleFault::new(RuleCode::Duplicate, name.span, format_args!("two rules are named `{}`", name.text));
             faults.push(fault.help("rename one of them"));
         }
         let mut scope = Scope::of(rule);
@@ -122,10 +123,10 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
         right.results(rule);
         rule.conditions.iter().for_each(|condition| right.condition(condition));
         let ([pattern], []) = (rule.patterns.as_slice(), rule.others.as_slice()) else { continue };
-        let [result @ Value::Call { .. }] = rule.results.as_slice() else { continue };
+        let [result @ NewValue::Call { .. }] = rule.results.as_slice() else { continue };
         let plain = CallPattern { bind: None, is_shared: false, ..pattern.clone() };
         if plain.to_string() == result.to_string() {
-            let fault = Fault::new(Code::Same, rule.span, "the right side is the left side");
+            let fault = RuleFault::new(RuleCode::Same, rule.span, "the right side is the left side");
             faults.push(fault.help("the rule would replace its own result without an end"));
         }
     }
@@ -134,7 +135,7 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
 
 /// Reports the first of several outermost calls that has no value in common with the first one, directly or through
 /// others: a match could be anywhere.
-fn unconnected(rule: &Rule, bound: &[(&Name, Sort)]) -> Option<Fault> {
+fn unconnected(rule: &Rule, bound: &[(&Name, Sort)]) -> Option<RuleFault> {
     let roots: Vec<&CallPattern> = rule.roots().collect();
     if rule.others.is_empty() {
         return None;
@@ -161,7 +162,7 @@ fn unconnected(rule: &Rule, bound: &[(&Name, Sort)]) -> Option<Fault> {
     let message = format_args!("`{name}` has no value in common with the other outermost calls");
     let help =
         "use a variable of one in the other; attributes, constants and variables within alternatives do not connect";
-    Some(Fault::new(Code::Unconnected, roots[alone].op.span, message).help(help))
+    Some(RuleFault::new(RuleCode::Unconnected, roots[alone].op.span, message).help(help))
 }
 
 /// The variables by which an outermost call can be found: its own, and those outside alternatives.
@@ -188,7 +189,7 @@ struct Scope<'r> {
     roots: Vec<&'r str>,
     /// The one whose pattern this is.
     root: &'r str,
-    faults: Vec<Fault>,
+    faults: Vec<RuleFault>,
 }
 
 impl<'r> Scope<'r> {
@@ -230,18 +231,20 @@ impl<'r> Scope<'r> {
             (Sort::Const | Sort::Call, Sort::Value) => return,
             (old, new) if old == new && !matches!(old, Sort::Rest | Sort::Root) => return,
             (Sort::Attr, _) | (_, Sort::Attr) => {
-                (Code::TwoSorts, "is bound to an attribute and to a value", "use two variables")
+                (RuleCode::TwoSorts, "is bound to an attribute and to a value", "use two variables")
             }
-            (Sort::Rest, _) | (_, Sort::Rest) => (Code::Use, "stands for several values", "use another variable here"),
+            (Sort::Rest, _) | (_, Sort::Rest) => {
+                (RuleCode::Use, "stands for several values", "use another variable here")
+            }
             (Sort::Root, _) | (_, Sort::Root) => {
-                (Code::Use, "is the value that is replaced", "a value is not computed from itself")
+                (RuleCode::Use, "is the value that is replaced", "a value is not computed from itself")
             }
             (Sort::Optional, _) | (_, Sort::Optional) => {
-                (Code::Use, "may be absent in one place and not in another", "write `?` in both places")
+                (RuleCode::Use, "may be absent in one place and not in another", "write `?` in both places")
             }
-            _ => (Code::Use, "is a constant and the result of a call", "use two variables"),
+            _ => (RuleCode::Use, "is a constant and the result of a call", "use two variables"),
         };
-        self.faults.push(Fault::new(code, name.span, format_args!("`{text}` {why}")).help(help));
+        self.faults.push(RuleFault::new(code, name.span, format_args!("`{text}` {why}")).help(help));
     }
 
     fn either(&mut self, calls: &'r [CallPattern], is_root: bool) {
@@ -265,7 +268,8 @@ impl<'r> Scope<'r> {
                     true => format!("`{}` is not bound in the same way in each of them", name.text),
                     false => format!("`{}` is not bound in each of them", name.text),
                 };
-                let fault = Fault::new(Code::Alternatives, call.op.span, "the alternatives bind different variables");
+                let fault =
+                    RuleFault::new(RuleCode::Alternatives, call.op.span, "the alternatives bind different variables");
                 self.faults.push(fault.help(help));
             }
         }
@@ -291,7 +295,7 @@ impl<'r> Scope<'r> {
                 ArgPattern::Either(calls, _) => self.either(calls, false),
                 ArgPattern::Number { tolerance, span, .. } => {
                     if tolerance.is_some_and(|tolerance| !(0.0..1.0).contains(&tolerance.to_f64())) {
-                        let fault = Fault::new(Code::Use, *span, "the tolerance is not between 0 and 1");
+                        let fault = RuleFault::new(RuleCode::Use, *span, "the tolerance is not between 0 and 1");
                         self.faults.push(fault.help("it is relative to the number"));
                     }
                 }
@@ -300,7 +304,8 @@ impl<'r> Scope<'r> {
             }
         }
         if is_root && call.result > 0 && self.roots.is_empty() {
-            let fault = Fault::new(Code::Use, call.span, "the outermost call cannot stand for one of its results");
+            let fault =
+                RuleFault::new(RuleCode::Use, call.span, "the outermost call cannot stand for one of its results");
             self.faults.push(fault.help("list the replacements of its results on the right side: `(none, y)`"));
         }
         if let Some(name) = &call.bind {
@@ -310,17 +315,17 @@ impl<'r> Scope<'r> {
 }
 
 /// Reports a key that is one of those before it.
-fn twice<'r>(faults: &mut Vec<Fault>, key: &Name, mut before: impl Iterator<Item = &'r Name>) {
+fn twice<'r>(faults: &mut Vec<RuleFault>, key: &Name, mut before: impl Iterator<Item = &'r Name>) {
     if before.any(|other| other.text == key.text) {
-        let fault = Fault::new(Code::Duplicate, key.span, format_args!("`{}` is given twice", key.text));
+        let fault = RuleFault::new(RuleCode::Duplicate, key.span, format_args!("`{}` is given twice", key.text));
         faults.push(fault.help("remove one of them"));
     }
 }
 
 /// Reports a list that is not a vector of numbers of one kind.
-fn constant_list(faults: &mut Vec<Fault>, items: &[Literal], span: Span) {
+fn constant_list(faults: &mut Vec<RuleFault>, items: &[Literal], span: TextSpan) {
     if !items.iter().all(|item| matches!(item, Literal::Number(_))) {
-        let fault = Fault::new(Code::Use, span, "a list that is a constant has only numbers");
+        let fault = RuleFault::new(RuleCode::Use, span, "a list that is a constant has only numbers");
         faults.push(fault.help("matrices and strings cannot be written as constants"));
     }
 }
@@ -351,12 +356,12 @@ impl Kind {
 struct Right<'s, 'r> {
     bound: &'s [(&'r Name, Sort)],
     functions: Functions<'s>,
-    faults: &'s mut Vec<Fault>,
+    faults: &'s mut Vec<RuleFault>,
 }
 
 impl Right<'_, '_> {
-    fn fault(&mut self, code: Code, span: Span, message: impl std::fmt::Display, help: impl std::fmt::Display) {
-        self.faults.push(Fault::new(code, span, message).help(help));
+    fn fault(&mut self, code: RuleCode, span: TextSpan, message: impl std::fmt::Display, help: impl std::fmt::Display) {
+        self.faults.push(RuleFault::new(code, span, message).help(help));
     }
 
     fn sort(&mut self, name: &Name) -> Option<Sort> {
@@ -374,7 +379,12 @@ impl Right<'_, '_> {
                     }
                 }
             };
-            self.fault(Code::Unbound, name.span, format_args!("`{}` is not bound on the left side", name.text), help);
+            self.fault(
+                RuleCode::Unbound,
+                name.span,
+                format_args!("`{}` is not bound on the left side", name.text),
+                help,
+            );
         }
         found
     }
@@ -383,11 +393,11 @@ impl Right<'_, '_> {
         let n_roots = 1 + rule.others.len();
         match rule.results.as_slice() {
             _ if n_roots == 1 => {}
-            [Value::Call { .. }] => {}
+            [NewValue::Call { .. }] => {}
             [one] => {
                 let message = format_args!("`{one}` stands for {n_roots} outermost calls");
                 self.fault(
-                    Code::Use,
+                    RuleCode::Use,
                     rule.span,
                     message,
                     "list a value for each, or write a call with as many results",
@@ -396,23 +406,23 @@ impl Right<'_, '_> {
             values if values.len() != n_roots => {
                 let n = values.len();
                 let message = format_args!("there are {n_roots} outermost calls, and {n} values on the right side");
-                self.fault(Code::Use, rule.span, message, "list a value for each, in the same order");
+                self.fault(RuleCode::Use, rule.span, message, "list a value for each, in the same order");
             }
             _ => {}
         }
         for result in &rule.results {
             match result {
-                Value::Rest(name) => {
+                NewValue::Rest(name) => {
                     let message = format_args!("`..{}` is not one value", name.text);
-                    self.fault(Code::Use, name.span, message, "`..v` is an argument of a call");
+                    self.fault(RuleCode::Use, name.span, message, "`..v` is an argument of a call");
                 }
-                Value::Absent(_) if rule.results.len() > 1 && n_roots == 1 => {}
-                Value::Absent(span) => {
-                    self.fault(Code::Use, *span, "`none` cannot replace a value", "write a value");
+                NewValue::Absent(_) if rule.results.len() > 1 && n_roots == 1 => {}
+                NewValue::Absent(span) => {
+                    self.fault(RuleCode::Use, *span, "`none` cannot replace a value", "write a value");
                 }
-                Value::Var(name) if self.is_optional(name) => {
+                NewValue::Var(name) if self.is_optional(name) => {
                     let message = format_args!("`{}` may be absent", name.text);
-                    self.fault(Code::Use, name.span, message, "write two rules, one with `none`");
+                    self.fault(RuleCode::Use, name.span, message, "write two rules, one with `none`");
                 }
                 result => self.value(result),
             }
@@ -423,16 +433,16 @@ impl Right<'_, '_> {
         self.bound.iter().any(|(other, sort)| other.text == name.text && *sort == Sort::Optional)
     }
 
-    fn value(&mut self, value: &Value) {
+    fn value(&mut self, value: &NewValue) {
         let (attrs, args) = match value {
-            Value::Number(..) | Value::Absent(_) => return,
-            Value::List(items, _) => {
+            NewValue::Number(..) | NewValue::Absent(_) => return,
+            NewValue::List(items, _) => {
                 for item in items {
                     let kind = self.expr(item);
                     if !is_number(kind) {
                         let message = "a list that is a constant has only numbers";
                         self.fault(
-                            Code::Use,
+                            RuleCode::Use,
                             item.span(),
                             message,
                             "matrices and strings cannot be written as constants",
@@ -441,17 +451,22 @@ impl Right<'_, '_> {
                 }
                 return;
             }
-            Value::Var(name) => {
+            NewValue::Var(name) => {
                 let text = &name.text;
                 match self.sort(name) {
                     Some(Sort::Attr) => {
                         let message = format_args!("`{text}` is the value of an attribute");
-                        self.fault(Code::Use, name.span, message, "it can be used for attributes and in conditions");
+                        self.fault(
+                            RuleCode::Use,
+                            name.span,
+                            message,
+                            "it can be used for attributes and in conditions",
+                        );
                     }
                     Some(Sort::Root) => {
                         let message = format_args!("`{text}` is the value that is replaced");
                         self.fault(
-                            Code::Use,
+                            RuleCode::Use,
                             name.span,
                             message,
                             "it can only follow `like`, or be used in conditions",
@@ -459,32 +474,32 @@ impl Right<'_, '_> {
                     }
                     Some(Sort::Rest) => {
                         let message = format_args!("`{text}` stands for several values");
-                        self.fault(Code::Use, name.span, message, format_args!("write `..{text}`"));
+                        self.fault(RuleCode::Use, name.span, message, format_args!("write `..{text}`"));
                     }
                     _ => {}
                 }
                 return;
             }
-            Value::Rest(name) => {
+            NewValue::Rest(name) => {
                 if self.sort(name).is_some_and(|sort| sort != Sort::Rest) {
                     let message = format_args!("`{}` stands for one value", name.text);
-                    self.fault(Code::Use, name.span, message, "remove the `..`");
+                    self.fault(RuleCode::Use, name.span, message, "remove the `..`");
                 }
                 return;
             }
-            Value::Eval(call, _) => {
+            NewValue::Eval(call, _) => {
                 self.constants(call);
                 return self.value(call);
             }
-            Value::Like { call, attrs, args } => {
+            NewValue::Like { call, attrs, args } => {
                 if self.sort(call).is_some_and(|sort| !matches!(sort, Sort::Call | Sort::Root)) {
                     let message = format_args!("`{}` does not name a call", call.text);
                     let help = format_args!("write `as {}` after a call on the left side", call.text);
-                    self.fault(Code::Use, call.span, message, help);
+                    self.fault(RuleCode::Use, call.span, message, help);
                 }
                 (attrs, args)
             }
-            Value::Call { attrs, args, .. } => (attrs, args),
+            NewValue::Call { attrs, args, .. } => (attrs, args),
         };
         for (at, attr) in attrs.iter().enumerate() {
             twice(self.faults, &attr.key, attrs[..at].iter().map(|attr| &attr.key));
@@ -494,21 +509,23 @@ impl Right<'_, '_> {
     }
 
     /// Reports arguments of a call that is computed which are not constants.
-    fn constants(&mut self, call: &Value) {
-        let Value::Call { args, .. } = call else { return };
+    fn constants(&mut self, call: &NewValue) {
+        let NewValue::Call { args, .. } = call else { return };
         for arg in args {
             match arg {
-                Value::Var(name) => {
+                NewValue::Var(name) => {
                     let is_other = |(other, sort): &(&Name, Sort)| other.text == name.text && *sort != Sort::Const;
                     if self.bound.iter().any(is_other) {
                         self.not_constant(name);
                     }
                 }
-                Value::Call { .. } => self.constants(arg),
-                Value::Number(..) | Value::List(..) | Value::Absent(_) => {}
-                Value::Rest(Name { span, .. }) | Value::Eval(_, span) | Value::Like { call: Name { span, .. }, .. } => {
+                NewValue::Call { .. } => self.constants(arg),
+                NewValue::Number(..) | NewValue::List(..) | NewValue::Absent(_) => {}
+                NewValue::Rest(Name { span, .. })
+                | NewValue::Eval(_, span)
+                | NewValue::Like { call: Name { span, .. }, .. } => {
                     let message = format_args!("`{arg}` cannot be an argument within `eval`");
-                    self.fault(Code::Use, *span, message, "write constants, numbers, lists and calls of them");
+                    self.fault(RuleCode::Use, *span, message, "write constants, numbers, lists and calls of them");
                 }
             }
         }
@@ -522,7 +539,7 @@ impl Right<'_, '_> {
                 let is_order = !matches!(comparison, Comparison::Eq | Comparison::Ne);
                 if let (Some(kind), true) = ([kinds.0, kinds.1].into_iter().find(|&kind| !is_number(kind)), is_order) {
                     let message = format_args!("{} is not less or greater than another", kind.name());
-                    self.fault(Code::Use, left.span(), message, "compare with `==` or `!=`");
+                    self.fault(RuleCode::Use, left.span(), message, "compare with `==` or `!=`");
                 }
             }
             Condition::In(left, options) => {
@@ -553,10 +570,10 @@ impl Right<'_, '_> {
         }
     }
 
-    fn same(&mut self, (left, right): (Kind, Kind), span: Span) {
+    fn same(&mut self, (left, right): (Kind, Kind), span: TextSpan) {
         if left != right && left != Kind::Unknown && right != Kind::Unknown {
             let message = format_args!("{} is compared with {}", left.name(), right.name());
-            self.fault(Code::Use, span, message, "both sides must be of one kind");
+            self.fault(RuleCode::Use, span, message, "both sides must be of one kind");
         }
     }
 
@@ -579,12 +596,12 @@ impl Right<'_, '_> {
                     }
                 }
             };
-            self.fault(Code::UnknownFunction, name.span, format_args!("there is no function `{text}`"), help);
+            self.fault(RuleCode::UnknownFunction, name.span, format_args!("there is no function `{text}`"), help);
             return false;
         };
         if *wanted != n_args {
             let message = format_args!("`{text}` has {n_args} arguments");
-            self.fault(Code::Use, name.span, message, format_args!("it takes {wanted}"));
+            self.fault(RuleCode::Use, name.span, message, format_args!("it takes {wanted}"));
         }
         *wanted == n_args
     }
@@ -592,28 +609,28 @@ impl Right<'_, '_> {
     fn not_constant(&mut self, name: &Name) {
         let text = &name.text;
         let message = format_args!("`{text}` is not known to be a constant");
-        self.fault(Code::Use, name.span, message, format_args!("write `const {text}` on the left side"));
+        self.fault(RuleCode::Use, name.span, message, format_args!("write `const {text}` on the left side"));
     }
 
     /// Reports a variable that does not stand for one value.
     fn has_type(&mut self, name: &Name, sort: Option<Sort>) {
         if let Some(Sort::Attr | Sort::Rest) = sort {
             let message = format_args!("`{}` is not one value of the model", name.text);
-            self.fault(Code::Use, name.span, message, "use a variable that stands for an argument");
+            self.fault(RuleCode::Use, name.span, message, "use a variable that stands for an argument");
         }
     }
 
-    fn expr(&mut self, expr: &Expr) -> Kind {
+    fn expr(&mut self, expr: &Computation) -> Kind {
         match expr {
-            Expr::Number(..) => Kind::Number,
-            Expr::String(..) => Kind::String,
-            Expr::List(items, _) => {
+            Computation::Number(..) => Kind::Number,
+            Computation::String(..) => Kind::String,
+            Computation::List(items, _) => {
                 items.iter().for_each(|item| {
                     self.expr(item);
                 });
                 Kind::List
             }
-            Expr::Var(name) => {
+            Computation::Var(name) => {
                 let is_bound = self.bound.iter().any(|(other, _)| other.text == name.text);
                 if !is_bound && ELEMS.contains(&name.text.as_str()) {
                     return Kind::Elem;
@@ -627,11 +644,11 @@ impl Right<'_, '_> {
                     }
                 }
             }
-            Expr::Call(name, args) => {
+            Computation::Call(name, args) => {
                 if !self.function(name, args.len(), FUNCTIONS) {
                     return Kind::Unknown;
                 }
-                if let [Expr::Var(value), rest @ ..] = args.as_slice() {
+                if let [Computation::Var(value), rest @ ..] = args.as_slice() {
                     let sort = self.sort(value);
                     self.has_type(value, sort);
                     for arg in rest {
@@ -640,7 +657,12 @@ impl Right<'_, '_> {
                     }
                 } else {
                     let message = format_args!("`{}` is a function of a variable", name.text);
-                    self.fault(Code::Use, name.span, message, format_args!("write, for example, `{}(x)`", name.text));
+                    self.fault(
+                        RuleCode::Use,
+                        name.span,
+                        message,
+                        format_args!("write, for example, `{}(x)`", name.text),
+                    );
                 }
                 match name.text.as_str() {
                     "elem" => Kind::Elem,
@@ -648,12 +670,12 @@ impl Right<'_, '_> {
                     _ => Kind::Number,
                 }
             }
-            Expr::Neg(inner, span) => {
+            Computation::Neg(inner, span) => {
                 let kind = self.expr(inner);
                 self.number(kind, *span);
                 Kind::Number
             }
-            Expr::Binary(_, sides) => {
+            Computation::Binary(_, sides) => {
                 for side in [&sides.0, &sides.1] {
                     let kind = self.expr(side);
                     self.number(kind, side.span());
@@ -663,9 +685,9 @@ impl Right<'_, '_> {
         }
     }
 
-    fn number(&mut self, kind: Kind, span: Span) {
+    fn number(&mut self, kind: Kind, span: TextSpan) {
         if !is_number(kind) {
-            self.fault(Code::Use, span, format_args!("{} is not a number", kind.name()), "write a number");
+            self.fault(RuleCode::Use, span, format_args!("{} is not a number", kind.name()), "write a number");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Faults in the text of rules.
 
-use crate::Span;
+use crate::TextSpan;
 use std::fmt;
 
 /// The kinds of fault. Those below `L020` are found in the text alone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Code {
+pub enum RuleCode {
     /// The text is not a rule.
     Syntax,
     /// A number, a string or a character cannot be read.
@@ -45,7 +45,7 @@ pub enum Code {
     NotComputed,
 }
 
-impl Code {
+impl RuleCode {
     /// Returns the code as printed in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,20 +73,20 @@ impl Code {
 
 /// A fault in the text of rules.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
+pub struct RuleFault {
     /// The kind of fault.
-    pub code: Code,
+    pub code: RuleCode,
     /// The bytes at fault.
-    pub span: Span,
+    pub span: TextSpan,
     /// The cause.
     pub message: String,
     /// A suggestion; empty if there is none.
     pub help: String,
 }
 
-impl Fault {
+impl RuleFault {
     /// A fault without a suggestion.
-    pub fn new(code: Code, span: Span, message: impl fmt::Display) -> Self {
+    pub fn new(code: RuleCode, span: TextSpan, message: impl fmt::Display) -> Self {
         Self { code, span, message: message.to_string(), help: String::new() }
     }
 

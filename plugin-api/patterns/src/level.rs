@@ -1,10 +1,10 @@
 //! The two levels of rules.
 
-use crate::{Code, Fault, Span, ast::*};
+use crate::{RuleCode, RuleFault, TextSpan, ast::*};
 
 /// The functions whose calls a rule rewrites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
+pub enum RuleLevel {
     /// Graph functions, whose values are tensors.
     Graph,
     /// Loop programs, whose values are numbers.
@@ -16,20 +16,20 @@ const PRIM_DOMAIN: &str = "tir";
 
 impl Rule {
     /// The level of the rule, which its operators decide.
-    pub fn level(&self) -> Level {
-        self.roots().next().map_or(Level::Graph, |call| call.op.level())
+    pub fn level(&self) -> RuleLevel {
+        self.roots().next().map_or(RuleLevel::Graph, |call| call.op.level())
     }
 }
 
 impl OpName {
     /// The level of the functions that call it.
-    pub fn level(&self) -> Level {
-        if self.domain == PRIM_DOMAIN { Level::Prim } else { Level::Graph }
+    pub fn level(&self) -> RuleLevel {
+        if self.domain == PRIM_DOMAIN { RuleLevel::Prim } else { RuleLevel::Graph }
     }
 }
 
 /// The text with nothing but the rules of a level, each at its place. `rules` are those of the text.
-pub fn of_level(text: &str, rules: &[Rule], level: Level) -> String {
+pub fn of_level(text: &str, rules: &[Rule], level: RuleLevel) -> String {
     let mut kept = String::new();
     let mut rest = text;
     for rule in rules.iter().filter(|rule| rule.level() == level) {
@@ -46,11 +46,11 @@ pub fn of_level(text: &str, rules: &[Rule], level: Level) -> String {
 }
 
 /// Reports operators of another level than the rule's, and what loop programs do not have.
-pub(crate) fn check(rule: &Rule, faults: &mut Vec<Fault>) {
+pub(crate) fn check(rule: &Rule, faults: &mut Vec<RuleFault>) {
     let level = rule.level();
-    let is_prim = level == Level::Prim;
-    let mut fault = |span: Span, message: String, help: &str| {
-        faults.push(Fault::new(Code::Level, span, message).help(help));
+    let is_prim = level == RuleLevel::Prim;
+    let mut fault = |span: TextSpan, message: String, help: &str| {
+        faults.push(RuleFault::new(RuleCode::Level, span, message).help(help));
     };
     let foreign = |op: &OpName| {
         let [of, rule] = if is_prim { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };
@@ -82,22 +82,22 @@ pub(crate) fn check(rule: &Rule, faults: &mut Vec<Fault>) {
             }
         }
     }
-    let mut values: Vec<&Value> = rule.results.iter().collect();
+    let mut values: Vec<&NewValue> = rule.results.iter().collect();
     while let Some(value) = values.pop() {
         match value {
-            Value::Call { op, args, .. } => {
+            NewValue::Call { op, args, .. } => {
                 if let Some(message) = foreign(op) {
                     fault(op.span, message, one_level);
                 }
                 values.extend(args);
             }
-            Value::Like { args, .. } => values.extend(args),
-            Value::Eval(_, span) if is_prim => {
+            NewValue::Like { args, .. } => values.extend(args),
+            NewValue::Eval(_, span) if is_prim => {
                 let help = "leave `eval` out: the call is made, and `Simplify` computes it";
                 fault(*span, "`eval` computes tensors, and not numbers of loop programs".to_owned(), help);
             }
-            Value::Eval(call, _) => values.push(call),
-            Value::List(_, span) if is_prim => {
+            NewValue::Eval(call, _) => values.push(call),
+            NewValue::List(_, span) if is_prim => {
                 fault(*span, "a list is not a value of loop programs".to_owned(), no_list);
             }
             _ => {}

@@ -1,6 +1,6 @@
 //! Tokens.
 
-use crate::{Code, Fault, Span};
+use crate::{RuleCode, RuleFault, TextSpan};
 
 /// A kind of token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Kind,
-    pub span: Span,
+    pub span: TextSpan,
 }
 
 /// The signs; of two with the same beginning the longer one first.
@@ -26,7 +26,7 @@ const SIGNS: &[&str] = &[
 ];
 
 /// Splits a text into tokens. A character at fault is skipped.
-pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Fault>) {
+pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<RuleFault>) {
     let bytes = text.as_bytes();
     let (mut tokens, mut faults) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -56,8 +56,8 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Fault>) {
                 }
                 None => {
                     at = text[start..].find('\n').map_or(bytes.len(), |n| start + n);
-                    let span = Span { start, end: start + 1 };
-                    faults.push(Fault::new(Code::Token, span, "the string does not end").help("add a `\"`"));
+                    let span = TextSpan { start, end: start + 1 };
+                    faults.push(RuleFault::new(RuleCode::Token, span, "the string does not end").help("add a `\"`"));
                     continue;
                 }
             },
@@ -69,18 +69,18 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token>, Vec<Fault>) {
                 None => {
                     let character = text[at..].chars().next().unwrap_or(' ');
                     at += character.len_utf8();
-                    let span = Span { start, end: at };
+                    let span = TextSpan { start, end: at };
                     let message = format_args!("`{}` has no meaning here", character.escape_debug());
                     if faults.len() < crate::MAX_FAULTS {
-                        faults.push(Fault::new(Code::Token, span, message).help("remove it"));
+                        faults.push(RuleFault::new(RuleCode::Token, span, message).help("remove it"));
                     }
                     continue;
                 }
             },
         };
-        tokens.push(Token { kind, span: Span { start, end: at } });
+        tokens.push(Token { kind, span: TextSpan { start, end: at } });
     }
-    tokens.push(Token { kind: Kind::End, span: Span { start: bytes.len(), end: bytes.len() } });
+    tokens.push(Token { kind: Kind::End, span: TextSpan { start: bytes.len(), end: bytes.len() } });
     (tokens, faults)
 }
 

@@ -34,8 +34,8 @@ mod print;
 
 pub use ast::*;
 pub use check::{ELEMS, Functions, Sort, functions, is_function, variables};
-pub use fault::{Code, Fault};
-pub use level::{Level, of_level};
+pub use fault::{RuleCode, RuleFault};
+pub use level::{RuleLevel, of_level};
 
 /// The most bytes of a text.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -56,7 +56,7 @@ pub const MAX_FAULTS: usize = 20;
 ///
 /// # Errors
 /// Returns the faults of the text in order, at most [`MAX_FAULTS`]. A rule at fault does not hide those of other rules.
-pub fn parse(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
+pub fn parse(text: &str) -> Result<Vec<Rule>, Vec<RuleFault>> {
     parse_with(text, Functions::None)
 }
 
@@ -72,7 +72,7 @@ pub fn parse(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
 ///
 /// # Errors
 /// As for [`parse`].
-pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec<Fault>> {
+pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec<RuleFault>> {
     let (rules, mut faults) = parse::rules(text);
     faults.extend(check::rules(&rules, functions));
     faults.sort_by_key(|fault| (fault.span.start, fault.span.end));

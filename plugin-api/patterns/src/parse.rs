@@ -1,7 +1,7 @@
 //! The parser: rules, left sides, and the parts that both sides have.
 
 use crate::{
-    Code, Fault, MAX_BYTES, MAX_DEPTH, MAX_FAULTS, MAX_PARTS, MAX_ROOTS,
+    MAX_BYTES, MAX_DEPTH, MAX_FAULTS, MAX_PARTS, MAX_ROOTS, RuleCode, RuleFault,
     ast::*,
     lex::{Kind, Token, tokens},
 };
@@ -16,11 +16,11 @@ pub(crate) const KEYWORDS: &[&str] = &["if", "in", "as", "const", "splat", "like
 const ARGUMENT: &str = "an argument is a variable, a call, a number, a list, `_`, `none`, `?v`, `..v` or `const v`";
 
 /// Parses all rules of a text, without checking them.
-pub(crate) fn rules(text: &str) -> (Vec<Rule>, Vec<Fault>) {
+pub(crate) fn rules(text: &str) -> (Vec<Rule>, Vec<RuleFault>) {
     if text.len() > MAX_BYTES {
         let message = format_args!("the text has {} bytes", text.len());
         let help = format_args!("at most {MAX_BYTES} are allowed");
-        return (Vec::new(), vec![Fault::new(Code::Limit, Span::default(), message).help(help)]);
+        return (Vec::new(), vec![RuleFault::new(RuleCode::Limit, TextSpan::default(), message).help(help)]);
     }
     let (tokens, faults) = tokens(text);
     let mut parser = Parser { text, tokens, at: 0, depth: 0, n_parts: 0, faults };
@@ -48,7 +48,7 @@ pub(crate) struct Parser<'a> {
     at: usize,
     depth: usize,
     n_parts: usize,
-    faults: Vec<Fault>,
+    faults: Vec<RuleFault>,
 }
 
 impl Parser<'_> {
@@ -67,7 +67,7 @@ impl Parser<'_> {
         token
     }
 
-    pub fn text_of(&self, span: Span) -> &str {
+    pub fn text_of(&self, span: TextSpan) -> &str {
         &self.text[span.start..span.end]
     }
 
@@ -98,7 +98,7 @@ impl Parser<'_> {
         token.kind == Kind::Word && !KEYWORDS.contains(&self.text_of(token.span))
     }
 
-    pub fn fail<T>(&mut self, fault: Fault) -> Parsed<T> {
+    pub fn fail<T>(&mut self, fault: RuleFault) -> Parsed<T> {
         self.faults.push(fault);
         Err(Stop)
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
             Kind::End => "the end".to_owned(),
             _ => format!("`{}`", self.text_of(span).chars().take(40).collect::<String>()),
         };
-        self.fail(Fault::new(Code::Syntax, span, format_args!("expected {what}, found {found}")).help(help))
+        self.fail(RuleFault::new(RuleCode::Syntax, span, format_args!("expected {what}, found {found}")).help(help))
     }
 
     pub fn expect(&mut self, sign: &str, help: &str) -> Parsed<()> {
@@ -125,9 +125,9 @@ impl Parser<'_> {
         Ok(Name { text: self.text_of(span).to_owned(), span })
     }
 
-    pub fn span_from(&self, start: Span) -> Span {
+    pub fn span_from(&self, start: TextSpan) -> TextSpan {
         let end = self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)].span.end;
-        Span { start: start.start, end: end.max(start.start) }
+        TextSpan { start: start.start, end: end.max(start.start) }
     }
 
     /// Counts a part of one side of a rule.
@@ -137,14 +137,14 @@ impl Parser<'_> {
             return Ok(());
         }
         let message = format_args!("this side of the rule has more than {MAX_PARTS} parts");
-        self.fail(Fault::new(Code::Limit, self.peek().span, message).help("split the rule"))
+        self.fail(RuleFault::new(RuleCode::Limit, self.peek().span, message).help("split the rule"))
     }
 
     /// Parses something that may contain itself.
     pub fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             let message = format_args!("this is nested more than {MAX_DEPTH} deep");
-            return self.fail(Fault::new(Code::Limit, self.peek().span, message).help("split the rule"));
+            return self.fail(RuleFault::new(RuleCode::Limit, self.peek().span, message).help("split the rule"));
         }
         self.depth += 1;
         let parsed = parse(self);
@@ -202,7 +202,7 @@ impl Parser<'_> {
         self.expect("=>", "a rule is `pattern => result`")?;
         if others.len() >= MAX_ROOTS {
             let message = format_args!("there are {} outermost calls", others.len() + 1);
-            let fault = Fault::new(Code::Limit, self.span_from(start), message);
+            let fault = RuleFault::new(RuleCode::Limit, self.span_from(start), message);
             return self.fail(fault.help(format_args!("at most {MAX_ROOTS} are allowed")));
         }
         self.n_parts = 0;
@@ -225,7 +225,7 @@ impl Parser<'_> {
         match call.bind.replace(name) {
             None => Ok(call),
             Some(second) => {
-                let fault = Fault::new(Code::Duplicate, second.span, "the call is given a second name");
+                let fault = RuleFault::new(RuleCode::Duplicate, second.span, "the call is given a second name");
                 self.fail(fault.help("remove the `as`"))
             }
         }
@@ -237,7 +237,7 @@ impl Parser<'_> {
             Number::Int(version) if version > 0 => Ok(version),
             _ => {
                 let message = "a version is a positive integer";
-                self.fail(Fault::new(Code::Token, span, message).help("write, for example, `@13`"))
+                self.fail(RuleFault::new(RuleCode::Token, span, message).help("write, for example, `@13`"))
             }
         }
     }
@@ -290,7 +290,8 @@ impl Parser<'_> {
             let first = self.version()?;
             let last = if self.accept("..") { Some(self.version()?) } else { None };
             if last.is_some_and(|last| last < first) {
-                let fault = Fault::new(Code::Token, self.span_from(start), "the last version comes before the first");
+                let fault =
+                    RuleFault::new(RuleCode::Token, self.span_from(start), "the last version comes before the first");
                 return self.fail(fault.help("write `@first..last`"));
             }
             versions = Some((first, last));
@@ -317,7 +318,7 @@ impl Parser<'_> {
             result = match self.number()? {
                 Number::Int(index) if (0..1 << 15).contains(&index) => index as u16,
                 _ => {
-                    let fault = Fault::new(Code::Token, span, "the number of a result is a small integer");
+                    let fault = RuleFault::new(RuleCode::Token, span, "the number of a result is a small integer");
                     return self.fail(fault.help("the first result is `[0]`"));
                 }
             };
@@ -425,7 +426,7 @@ impl Parser<'_> {
             Some(number) => Ok(number),
             None => {
                 let message = format_args!("`{}` is not a number", text.chars().take(40).collect::<String>());
-                self.fail(Fault::new(Code::Token, span, message).help("a number has 64 bits, and is finite"))
+                self.fail(RuleFault::new(RuleCode::Token, span, message).help("a number has 64 bits, and is finite"))
             }
         }
     }
@@ -444,7 +445,7 @@ impl Parser<'_> {
                 Some('t') => string.push('\t'),
                 Some(other @ ('"' | '\\')) => string.push(other),
                 _ => {
-                    let fault = Fault::new(Code::Token, span, "an escape in this string has no meaning");
+                    let fault = RuleFault::new(RuleCode::Token, span, "an escape in this string has no meaning");
                     return self.fail(fault.help("the escapes are `\\\"`, `\\\\`, `\\n` and `\\t`"));
                 }
             }

@@ -9,7 +9,7 @@ use crate::{
 const VALUE: &str = "a value is a variable, a call, `like v(…)`, `eval(…)`, a number, a list, `none` or `..v`";
 
 impl Parser<'_> {
-    pub(crate) fn results(&mut self) -> Parsed<Vec<Value>> {
+    pub(crate) fn results(&mut self) -> Parsed<Vec<NewValue>> {
         if !self.is("(") {
             return Ok(vec![self.value()?]);
         }
@@ -20,18 +20,18 @@ impl Parser<'_> {
         self.list(")", Self::value)
     }
 
-    fn value(&mut self) -> Parsed<Value> {
+    fn value(&mut self) -> Parsed<NewValue> {
         self.nested(Self::value_here)
     }
 
-    fn value_here(&mut self) -> Parsed<Value> {
+    fn value_here(&mut self) -> Parsed<NewValue> {
         self.part()?;
         let start = self.peek().span;
         if self.accept_word("none") {
-            return Ok(Value::Absent(start));
+            return Ok(NewValue::Absent(start));
         }
         if self.accept("..") {
-            return Ok(Value::Rest(self.name("a variable")?));
+            return Ok(NewValue::Rest(self.name("a variable")?));
         }
         if self.is_word("eval") && matches!(self.ahead(1).kind, Kind::Sign("(")) {
             self.next();
@@ -41,36 +41,36 @@ impl Parser<'_> {
             }
             let call = self.value()?;
             self.expect(")", "`eval` computes one call")?;
-            return Ok(Value::Eval(Box::new(call), self.span_from(start)));
+            return Ok(NewValue::Eval(Box::new(call), self.span_from(start)));
         }
         if self.accept_word("like") {
             let call = self.name("a variable")?;
             let (attrs, args) = self.settings_and_args()?;
-            return Ok(Value::Like { call, attrs, args });
+            return Ok(NewValue::Like { call, attrs, args });
         }
         if self.is_call() {
             let op = self.op_name()?;
             let (attrs, args) = self.settings_and_args()?;
-            return Ok(Value::Call { op, attrs, args });
+            return Ok(NewValue::Call { op, attrs, args });
         }
         if self.is_name() {
-            return Ok(Value::Var(self.name("a variable")?));
+            return Ok(NewValue::Var(self.name("a variable")?));
         }
         match self.peek().kind {
             Kind::Sign("[") => {
                 self.accept("[");
                 let items = self.list("]", Self::expr)?;
-                Ok(Value::List(items, self.span_from(start)))
+                Ok(NewValue::List(items, self.span_from(start)))
             }
             Kind::Number | Kind::Sign("-") => {
                 let number = self.number()?;
-                Ok(Value::Number(number, self.span_from(start)))
+                Ok(NewValue::Number(number, self.span_from(start)))
             }
             _ => self.expected("a value", VALUE),
         }
     }
 
-    fn settings_and_args(&mut self) -> Parsed<(Vec<Setting>, Vec<Value>)> {
+    fn settings_and_args(&mut self) -> Parsed<(Vec<Setting>, Vec<NewValue>)> {
         let attrs = if self.accept("{") { self.list("}", Self::setting)? } else { Vec::new() };
         self.expect("(", "a call has its arguments in parentheses")?;
         Ok((attrs, self.list(")", Self::value)?))
@@ -98,8 +98,9 @@ impl Parser<'_> {
             Kind::Sign(">") => Comparison::Gt,
             Kind::Sign(">=") => Comparison::Ge,
             _ => {
-                let Expr::Call(function, args) = left else { return self.expected("a comparison", HELP) };
-                let names = args.into_iter().map(|arg| if let Expr::Var(name) = arg { Some(name) } else { None });
+                let Computation::Call(function, args) = left else { return self.expected("a comparison", HELP) };
+                let names =
+                    args.into_iter().map(|arg| if let Computation::Var(name) = arg { Some(name) } else { None });
                 let Some(names) = names.collect() else {
                     return self.expected("a comparison", "a condition on values has variables as arguments");
                 };
@@ -110,48 +111,52 @@ impl Parser<'_> {
         Ok(Condition::Compare(left, comparison, self.expr()?))
     }
 
-    pub(crate) fn expr(&mut self) -> Parsed<Expr> {
+    pub(crate) fn expr(&mut self) -> Parsed<Computation> {
         self.nested(|parser| parser.chain(&[("+", Operation::Add), ("-", Operation::Sub)], Self::product))
     }
 
-    fn product(&mut self) -> Parsed<Expr> {
+    fn product(&mut self) -> Parsed<Computation> {
         self.chain(&[("*", Operation::Mul), ("/", Operation::Div)], Self::factor)
     }
 
-    fn chain(&mut self, signs: &[(&str, Operation)], part: impl Fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+    fn chain(
+        &mut self,
+        signs: &[(&str, Operation)],
+        part: impl Fn(&mut Self) -> Parsed<Computation>,
+    ) -> Parsed<Computation> {
         let mut left = part(self)?;
         loop {
             let Some(&(sign, operation)) = signs.iter().find(|(sign, _)| self.is(sign)) else { return Ok(left) };
             self.part()?;
             self.accept(sign);
-            left = Expr::Binary(operation, Box::new((left, part(self)?)));
+            left = Computation::Binary(operation, Box::new((left, part(self)?)));
         }
     }
 
-    fn factor(&mut self) -> Parsed<Expr> {
+    fn factor(&mut self) -> Parsed<Computation> {
         self.part()?;
         let start = self.peek().span;
         match self.peek().kind {
             Kind::Number => {
                 let number = self.number()?;
-                Ok(Expr::Number(number, start))
+                Ok(Computation::Number(number, start))
             }
-            Kind::String => Ok(Expr::String(self.string()?, start)),
+            Kind::String => Ok(Computation::String(self.string()?, start)),
             // The least integer has no positive form.
             Kind::Sign("-") if self.ahead(1).kind == Kind::Number => {
                 let number = self.number()?;
-                Ok(Expr::Number(number, self.span_from(start)))
+                Ok(Computation::Number(number, self.span_from(start)))
             }
             Kind::Sign("-") => {
                 self.accept("-");
                 let inner = self.nested(Self::factor)?;
                 let span = self.span_from(start);
                 Ok(match inner {
-                    Expr::Number(Number::Int(value), _) if value != i64::MIN => {
-                        Expr::Number(Number::Int(-value), span)
+                    Computation::Number(Number::Int(value), _) if value != i64::MIN => {
+                        Computation::Number(Number::Int(-value), span)
                     }
-                    Expr::Number(Number::Float(value), _) => Expr::Number(Number::Float(-value), span),
-                    inner => Expr::Neg(Box::new(inner), span),
+                    Computation::Number(Number::Float(value), _) => Computation::Number(Number::Float(-value), span),
+                    inner => Computation::Neg(Box::new(inner), span),
                 })
             }
             Kind::Sign("(") => {
@@ -163,14 +168,14 @@ impl Parser<'_> {
             Kind::Sign("[") => {
                 self.accept("[");
                 let items = self.list("]", Self::expr)?;
-                Ok(Expr::List(items, self.span_from(start)))
+                Ok(Computation::List(items, self.span_from(start)))
             }
             _ if self.is_name() => {
                 let name = self.name("a variable")?;
                 if !self.accept("(") {
-                    return Ok(Expr::Var(name));
+                    return Ok(Computation::Var(name));
                 }
-                Ok(Expr::Call(name, self.list(")", Self::expr)?))
+                Ok(Computation::Call(name, self.list(")", Self::expr)?))
             }
             _ => self.expected(
                 "a value",

@@ -171,7 +171,7 @@ impl Display for Literal {
     }
 }
 
-impl Display for Value {
+impl Display for NewValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (attrs, args) = match self {
             Self::Var(name) => return f.write_str(&name.text),
@@ -206,7 +206,7 @@ impl Display for Setting {
     }
 }
 
-impl Display for Expr {
+impl Display for Computation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let operand = |f: &mut Formatter<'_>, expr: &Self| match expr {
             Self::Binary(..) => write!(f, "({expr})"),

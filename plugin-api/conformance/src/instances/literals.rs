@@ -1,6 +1,6 @@
 //! Literals of rules, and numbers as they are written in modules.
 
-use relais_patterns::{Expr, Literal, Number};
+use relais_patterns::{Computation, Literal, Number};
 use relais_plugin_api::ir::{ElemType, attr_kind};
 
 /// A number in the text form.
@@ -14,19 +14,19 @@ pub(super) fn number(elem: ElemType, value: f64) -> String {
     }
 }
 
-pub(super) fn integer(expr: &Expr) -> Option<i64> {
+pub(super) fn integer(expr: &Computation) -> Option<i64> {
     match expr {
-        Expr::Number(Number::Int(value), _) => Some(*value),
-        Expr::Neg(inner, _) => integer(inner)?.checked_neg(),
+        Computation::Number(Number::Int(value), _) => Some(*value),
+        Computation::Neg(inner, _) => integer(inner)?.checked_neg(),
         _ => None,
     }
 }
 
-pub(super) fn literal_of(expr: &Expr) -> Option<Literal> {
+pub(super) fn literal_of(expr: &Computation) -> Option<Literal> {
     Some(match expr {
-        Expr::Number(number, _) => Literal::Number(*number),
-        Expr::String(text, _) => Literal::String(text.clone()),
-        Expr::List(items, _) => Literal::List(items.iter().map(literal_of).collect::<Option<_>>()?),
+        Computation::Number(number, _) => Literal::Number(*number),
+        Computation::String(text, _) => Literal::String(text.clone()),
+        Computation::List(items, _) => Literal::List(items.iter().map(literal_of).collect::<Option<_>>()?),
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use crate::{
     random::Random,
 };
 use relais_patterns::{
-    ArgPattern, AttrWanted, CallPattern, Comparison, Expr, Literal, Name, Number, Rule, Sort, variables,
+    ArgPattern, AttrWanted, CallPattern, Comparison, Computation, Literal, Name, Number, Rule, Sort, variables,
 };
 use relais_plugin_api::{
     infer::{Checking, Typing},
@@ -301,8 +301,8 @@ impl<'m> Maker<'m> {
         let stated = name.and_then(|name| {
             let asked = asked(self.rule, "", &name.text).into_iter();
             asked.filter(|(comparison, _)| *comparison == Comparison::Eq).find_map(|(_, expr)| match expr {
-                Expr::String(text, _) => Some(AttrData::from(text.as_str())),
-                Expr::Number(Number::Int(value), _) => Some(AttrData::Int(*value)),
+                Computation::String(text, _) => Some(AttrData::from(text.as_str())),
+                Computation::Number(Number::Int(value), _) => Some(AttrData::Int(*value)),
                 _ => None,
             })
         });

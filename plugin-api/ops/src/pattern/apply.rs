@@ -1,7 +1,7 @@
 //! Rewriting a function by rules.
 
 use super::{
-    Level, Rules,
+    RuleLevel, Rules,
     compile::{Which, compile},
     error,
     found::{Inner, Known, Match, OpInfo, Slot, Values},
@@ -28,7 +28,7 @@ const N_NAMED: usize = 8;
 /// Returns the faults, with their places.
 pub fn check_with(rules: &Rules, function: &Function, facts: &mut dyn Operators) -> Result<(), PassError> {
     let program = match rules.level() {
-        Some(Level::Prim) => compile(rules, Which::All, &Function::new(), &mut CoreFacts::default()),
+        Some(RuleLevel::Prim) => compile(rules, Which::All, &Function::new(), &mut CoreFacts::default()),
         _ => compile(rules, Which::All, function, facts),
     };
     if program.faults.is_empty() { Ok(()) } else { Err(error(program.faults)) }
@@ -62,7 +62,7 @@ pub fn apply_with(
         }
     };
     let skipped = &mut |why: &str| explain(NodeId::ABSENT, why);
-    let stats = if rules.level() == Some(Level::Prim) {
+    let stats = if rules.level() == Some(RuleLevel::Prim) {
         let facts = &mut CoreFacts::new(editor.function());
         let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
         apply_by(editor, (facts, compute), rules, says_why, skipped, driven)?
@@ -103,7 +103,7 @@ pub fn apply_by(
         Matcher { make: rules.make.as_ref(), ..Matcher::new(&program, &by_root, facts, compute, says_why) };
     // The last round says why rules are declined.
     let is_local = !says_why && rules.make.is_none() && program.rules.iter().all(Compiled::is_local);
-    let is_prim = rules.level() == Some(Level::Prim);
+    let is_prim = rules.level() == Some(RuleLevel::Prim);
     let options = DriveOptions { is_local, is_prim, ..DriveOptions::default() };
     let driven = driven(editor, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
     driven.map_err(|error| {

@@ -53,14 +53,14 @@ struct Present(Vec<u64>);
 
 impl Present {
     fn new(rules: &Rules, f: &Function) -> Self {
-        fn collect(value: &Value, present: &mut Vec<u64>) {
+        fn collect(value: &NewValue, present: &mut Vec<u64>) {
             let args = match value {
-                Value::Call { op, args, .. } => {
+                NewValue::Call { op, args, .. } => {
                     present.push(operator_hash(&op.domain, &op.name));
                     args
                 }
-                Value::Like { args, .. } => args,
-                Value::Eval(value, _) => return collect(value, present),
+                NewValue::Like { args, .. } => args,
+                NewValue::Eval(value, _) => return collect(value, present),
                 _ => return,
             };
             args.iter().for_each(|arg| collect(arg, present));
@@ -131,7 +131,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, which: Which, f: &Function, ops: &mu
             if n_orders > MAX_ORDERS {
                 let message = format_args!("there are {n_orders} combinations of orders and alternatives");
                 let help = format_args!("at most {MAX_ORDERS} are tried: split the rule");
-                compiler.faults.push(Fault::new(Code::Orders, rule.span, message).help(help));
+                compiler.faults.push(RuleFault::new(RuleCode::Orders, rule.span, message).help(help));
             }
             let Compiler { faults, size, applies, missing, .. } = compiler;
             if let Some(missing) = missing {
@@ -148,7 +148,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, which: Which, f: &Function, ops: &mu
                 .map(|condition| (Test::new(condition, &slots, &rules.conditions), condition))
                 .collect();
             let index = program.rules.len();
-            let is_prim = rule.level() == Level::Prim;
+            let is_prim = rule.level() == RuleLevel::Prim;
             program.rules.push(Compiled { index, name, is_prim, slots, roots, plans, size, conditions, results });
         }
     }
@@ -160,7 +160,7 @@ struct Compiler<'c, 'r> {
     ops: &'c mut dyn Operators,
     symbols: &'c mut Vec<Symbol>,
     slots: &'c [&'r str],
-    faults: Vec<Fault>,
+    faults: Vec<RuleFault>,
     size: usize,
     /// Whether a call of the pattern can be written for the imported versions.
     applies: bool,
@@ -187,8 +187,8 @@ impl<'r> Compiler<'_, 'r> {
         self.slots.iter().position(|slot| *slot == name.text).unwrap_or(0)
     }
 
-    fn fault(&mut self, code: Code, span: Span, message: impl std::fmt::Display, help: impl std::fmt::Display) {
-        self.faults.push(Fault::new(code, span, message).help(help));
+    fn fault(&mut self, code: RuleCode, span: TextSpan, message: impl std::fmt::Display, help: impl std::fmt::Display) {
+        self.faults.push(RuleFault::new(code, span, message).help(help));
     }
 
     /// Returns the pattern of a call, and the number of combinations of orders and alternatives in it.
@@ -205,11 +205,11 @@ impl<'r> Compiler<'_, 'r> {
             self.applies = false;
         } else if let Some((op, schema)) = op.zip(schema) {
             let effects = self.ops.effects(op);
-            if call.op.level() == Level::Prim {
+            if call.op.level() == RuleLevel::Prim {
                 self.value_op(&call.op, effects);
             } else if !(effects.is_mergeable() && effects.is_removable()) {
                 let message = format_args!("calls of `{}` are random or keep state", call.op);
-                self.fault(Code::Effects, *span, message, "a rule removes the calls that it matches");
+                self.fault(RuleCode::Effects, *span, message, "a rule removes the calls that it matches");
             }
             let n_args = call.args.iter().filter(|arg| !matches!(arg, ArgPattern::Rest(_))).count();
             let has_rest = n_args < call.args.len();
@@ -281,7 +281,7 @@ impl<'r> Compiler<'_, 'r> {
     /// Reports an operator of loop programs that does not compute a value from values.
     fn value_op(&mut self, op: &OpName, effects: Effects) {
         if effects.contains(Effects::OPAQUE) {
-            self.fault(Code::Effects, op.span, format_args!("`{op}` is not an operation on values"), NOT_A_VALUE);
+            self.fault(RuleCode::Effects, op.span, format_args!("`{op}` is not an operation on values"), NOT_A_VALUE);
         }
     }
 
@@ -289,10 +289,10 @@ impl<'r> Compiler<'_, 'r> {
         let (fewest, most) = (usize::from(schema.inputs.0), usize::from(schema.inputs.1));
         if schema.inputs.1 != u16::MAX && n_args > most {
             let message = format_args!("`{op}` has {n_args} arguments");
-            self.fault(Code::Arguments, op.span, message, format_args!("it takes at most {most}"));
+            self.fault(RuleCode::Arguments, op.span, message, format_args!("it takes at most {most}"));
         } else if n_args < fewest && !is_open {
             let message = format_args!("`{op}` has {n_args} arguments");
-            self.fault(Code::Arguments, op.span, message, format_args!("it takes at least {fewest}"));
+            self.fault(RuleCode::Arguments, op.span, message, format_args!("it takes at least {fewest}"));
         }
     }
 
@@ -307,7 +307,7 @@ impl<'r> Compiler<'_, 'r> {
                 None => format!("it has {}", names.join(", ")),
             };
             let message = format_args!("`{op}` has no attribute `{}`", key.text);
-            self.fault(Code::Attribute, key.span, message, help);
+            self.fault(RuleCode::Attribute, key.span, message, help);
         }
         known.map(|attr| attr.kind)
     }
@@ -330,7 +330,7 @@ impl<'r> Compiler<'_, 'r> {
     fn fits(&mut self, fits: bool, key: &Name, kind: u8) {
         if !fits {
             let message = format_args!("attribute `{}` is of kind `{}`", key.text, attr_kind::name(kind));
-            self.fault(Code::Attribute, key.span, message, "write a value of this kind");
+            self.fault(RuleCode::Attribute, key.span, message, "write a value of this kind");
         }
     }
 
@@ -342,10 +342,10 @@ impl<'r> Compiler<'_, 'r> {
             let message = format_args!("version {imported} of the domain has no operator `{op}`");
             let begin = if domain.is_empty() { format!(": begin the rule with `@{newest}`") } else { String::new() };
             let help = format_args!("it is described for version {newest}{begin}");
-            self.fault(Code::UnknownOperator, *span, message, help);
+            self.fault(RuleCode::UnknownOperator, *span, message, help);
             return;
         }
-        let is_prim = op.level() == Level::Prim;
+        let is_prim = op.level() == RuleLevel::Prim;
         let message = match is_prim {
             true => format!("loop programs have no operator `{op}`"),
             false => format!("no plugin describes an operator `{op}`"),
@@ -358,32 +358,32 @@ impl<'r> Compiler<'_, 'r> {
             None if is_prim => "the guide to loop programs lists them, in `docs/loop-programs.md`".to_owned(),
             None => "a plugin describes operators with `operators!`".to_owned(),
         };
-        self.fault(Code::UnknownOperator, *span, message, help);
+        self.fault(RuleCode::UnknownOperator, *span, message, help);
     }
 
-    fn value(&mut self, value: &'r Value) -> Made<'r> {
+    fn value(&mut self, value: &'r NewValue) -> Made<'r> {
         match value {
-            Value::Var(name) => Made::Var(self.slot(name)),
-            Value::Rest(name) => Made::Rest(self.slot(name)),
-            Value::Absent(_) => Made::Absent,
-            Value::Number(number, _) => Made::Numbers { values: vec![Calc::Is(Val::Number(*number))], shown: value },
-            Value::List(items, _) => {
+            NewValue::Var(name) => Made::Var(self.slot(name)),
+            NewValue::Rest(name) => Made::Rest(self.slot(name)),
+            NewValue::Absent(_) => Made::Absent,
+            NewValue::Number(number, _) => Made::Numbers { values: vec![Calc::Is(Val::Number(*number))], shown: value },
+            NewValue::List(items, _) => {
                 let values = items.iter().map(|item| Calc::new(item, self.slots)).collect();
                 Made::Numbers { values, shown: value }
             }
-            Value::Eval(call, _) => self.eval(call),
-            Value::Like { call, attrs, args } => {
+            NewValue::Eval(call, _) => self.eval(call),
+            NewValue::Like { call, attrs, args } => {
                 Made::Like { call: self.slot(call), attrs: self.sets(attrs), args: self.values(args) }
             }
-            Value::Call { op, attrs, args } => {
+            NewValue::Call { op, attrs, args } => {
                 let (symbol, known, schema) = self.symbol(op);
-                if let (Some(known), true) = (known, schema.is_some() && op.level() == Level::Prim) {
+                if let (Some(known), true) = (known, schema.is_some() && op.level() == RuleLevel::Prim) {
                     let effects = self.ops.effects(known);
                     self.value_op(op, effects);
                 }
                 match schema.as_deref() {
                     Some(schema) => {
-                        let n_args = args.iter().filter(|arg| !matches!(arg, Value::Rest(_))).count();
+                        let n_args = args.iter().filter(|arg| !matches!(arg, NewValue::Rest(_))).count();
                         self.arity(schema, op, n_args, n_args < args.len());
                         self.settings(schema, op, attrs);
                     }
@@ -399,8 +399,8 @@ impl<'r> Compiler<'_, 'r> {
     }
 
     /// A call that is computed, and so are the calls in it.
-    fn eval(&mut self, value: &'r Value) -> Made<'r> {
-        let Value::Call { op, .. } = value else { return self.value(value) };
+    fn eval(&mut self, value: &'r NewValue) -> Made<'r> {
+        let NewValue::Call { op, .. } = value else { return self.value(value) };
         let known = self.ops.other(self.f, &op.domain, &op.name).filter(|&known| self.ops.schema(known).is_some());
         if let Some(known) = known {
             let effects = self.ops.effects(known);
@@ -413,19 +413,19 @@ impl<'r> Compiler<'_, 'r> {
             };
             if let Some(why) = why {
                 let message = format_args!("calls of `{op}` {why}");
-                self.fault(Code::NotComputed, op.span, message, "without `eval`, the call is made in the model");
+                self.fault(RuleCode::NotComputed, op.span, message, "without `eval`, the call is made in the model");
             }
         }
         let mut call = self.value(value);
-        if let (Made::Call { args: made, .. }, Value::Call { args, .. }) = (&mut call, value) {
-            for (made, arg) in made.iter_mut().zip(args).filter(|(_, arg)| matches!(arg, Value::Call { .. })) {
+        if let (Made::Call { args: made, .. }, NewValue::Call { args, .. }) = (&mut call, value) {
+            for (made, arg) in made.iter_mut().zip(args).filter(|(_, arg)| matches!(arg, NewValue::Call { .. })) {
                 *made = self.eval(arg);
             }
         }
         Made::Eval { call: Box::new(call), shown: value }
     }
 
-    fn values(&mut self, values: &'r [Value]) -> Vec<Made<'r>> {
+    fn values(&mut self, values: &'r [NewValue]) -> Vec<Made<'r>> {
         values.iter().map(|value| self.value(value)).collect()
     }
 
@@ -437,20 +437,20 @@ impl<'r> Compiler<'_, 'r> {
         for attr in attrs {
             let Some(kind) = self.attr_kind(schema, op, &attr.key) else { continue };
             let fits = match &attr.value {
-                Expr::String(..) => kind == attr_kind::STRING,
-                Expr::List(..) => matches!(kind, attr_kind::INTS | attr_kind::FLOATS | attr_kind::STRINGS),
-                Expr::Number(Number::Float(_), _) => kind == attr_kind::FLOAT,
-                Expr::Number(..) | Expr::Neg(..) | Expr::Binary(..) => {
+                Computation::String(..) => kind == attr_kind::STRING,
+                Computation::List(..) => matches!(kind, attr_kind::INTS | attr_kind::FLOATS | attr_kind::STRINGS),
+                Computation::Number(Number::Float(_), _) => kind == attr_kind::FLOAT,
+                Computation::Number(..) | Computation::Neg(..) | Computation::Binary(..) => {
                     matches!(kind, attr_kind::INT | attr_kind::FLOAT)
                 }
-                Expr::Var(_) | Expr::Call(..) => true,
+                Computation::Var(_) | Computation::Call(..) => true,
             };
             self.fits(fits || kind == 0, &attr.key, kind);
         }
         let is_missing = |name: &str| !attrs.iter().any(|attr| attr.key.text == name);
         if let Some(missing) = schema.attrs.iter().find(|attr| attr.is_required && is_missing(&attr.name)) {
             let message = format_args!("`{op}` needs the attribute `{}`", missing.name);
-            self.fault(Code::Attribute, op.span, message, format_args!("write `{op}{{{} = …}}`", missing.name));
+            self.fault(RuleCode::Attribute, op.span, message, format_args!("write `{op}{{{} = …}}`", missing.name));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::rewrite::RewriteCx;
 use relais_ir::*;
-use relais_patterns::{Comparison, Condition, Expr, Literal, Name, Number, Operation};
+use relais_patterns::{Comparison, Computation, Condition, Literal, Name, Number, Operation};
 use std::borrow::Cow;
 
 impl Test {
@@ -69,16 +69,16 @@ fn slot(name: &Name, slots: &[&str]) -> Option<Slot> {
 }
 
 impl Calc {
-    pub fn new(expr: &Expr, slots: &[&str]) -> Self {
+    pub fn new(expr: &Computation, slots: &[&str]) -> Self {
         let calc = |expr| Self::new(expr, slots);
         match expr {
-            Expr::Number(number, _) => Self::Is(Val::Number(*number)),
-            Expr::String(text, _) => Self::Is(Val::String(text.clone().into_bytes())),
-            Expr::Var(name) => match slot(name, slots) {
+            Computation::Number(number, _) => Self::Is(Val::Number(*number)),
+            Computation::String(text, _) => Self::Is(Val::String(text.clone().into_bytes())),
+            Computation::Var(name) => match slot(name, slots) {
                 Some(slot) => Self::Var(slot),
                 None => ElemType::from_name(&name.text).map_or(Self::Unknown, |elem| Self::Is(Val::Elem(elem))),
             },
-            Expr::List(items, _) => {
+            Computation::List(items, _) => {
                 let items: Vec<Self> = items.iter().map(calc).collect();
                 let values =
                     items.iter().map(|item| if let Self::Is(value) = item { Some(value.clone()) } else { None });
@@ -87,8 +87,8 @@ impl Calc {
                     None => Self::List(items),
                 }
             }
-            Expr::Call(function, args) => {
-                let [Expr::Var(name), rest @ ..] = args.as_slice() else { return Self::Unknown };
+            Computation::Call(function, args) => {
+                let [Computation::Var(name), rest @ ..] = args.as_slice() else { return Self::Unknown };
                 match (function.text.as_str(), slot(name, slots), rest) {
                     ("rank", Some(slot), []) => Self::Rank(slot),
                     ("elem", Some(slot), []) => Self::Elem(slot),
@@ -98,8 +98,10 @@ impl Calc {
                     _ => Self::Unknown,
                 }
             }
-            Expr::Neg(inner, _) => Self::Neg(Box::new(calc(inner))),
-            Expr::Binary(operation, sides) => Self::Binary(*operation, Box::new((calc(&sides.0), calc(&sides.1)))),
+            Computation::Neg(inner, _) => Self::Neg(Box::new(calc(inner))),
+            Computation::Binary(operation, sides) => {
+                Self::Binary(*operation, Box::new((calc(&sides.0), calc(&sides.1))))
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Placed, found::Slot, matched::Asked};
 use crate::op::OpSchema;
 use relais_ir::{AttrData, Dim, ElemType};
-use relais_patterns::{Comparison, Condition, Literal, Number, Operation, Setting, Value};
+use relais_patterns::{Comparison, Condition, Literal, NewValue, Number, Operation, Setting};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub(super) enum Made<'r> {
     Absent,
     Numbers {
         values: Vec<Calc>,
-        shown: &'r Value,
+        shown: &'r NewValue,
     },
     Call {
         symbol: usize,
@@ -154,7 +154,7 @@ pub(super) enum Made<'r> {
     /// A call of constants, computed.
     Eval {
         call: Box<Made<'r>>,
-        shown: &'r Value,
+        shown: &'r NewValue,
     },
 }
 

@@ -12,7 +12,7 @@ use crate::{
     rewrite::{Replacements, Rewrite, RewriteCx},
 };
 use relais_ir::*;
-use relais_patterns::{Number, Value};
+use relais_patterns::{NewValue, Number};
 use smallvec::SmallVec;
 
 /// Lends the facts about the operators of a function.
@@ -41,7 +41,7 @@ const GROWTH: u64 = 4096;
 /// A computation of a constant.
 struct Eval<'e> {
     budget: u64,
-    shown: &'e Value,
+    shown: &'e NewValue,
 }
 
 /// A match whose right side is made.
@@ -131,7 +131,7 @@ impl Maker<'_> {
     }
 
     /// Computes the elements of a constant.
-    fn numbers(&self, values: &[Calc], shown: &Value, cx: &RewriteCx<'_>) -> Result<Vec<Number>, String> {
+    fn numbers(&self, values: &[Calc], shown: &NewValue, cx: &RewriteCx<'_>) -> Result<Vec<Number>, String> {
         let view = View { cx, known: self.known, rule: self.rule, found: self.found };
         let number = |calc: &Calc| view.number(calc);
         let numbers: Result<Vec<Number>, _> = values.iter().map(number).collect();
@@ -295,8 +295,8 @@ impl Maker<'_> {
 }
 
 /// Whether a constant is a vector.
-fn is_list(shown: &Value) -> bool {
-    matches!(shown, Value::List(..))
+fn is_list(shown: &NewValue) -> bool {
+    matches!(shown, NewValue::List(..))
 }
 
 /// Makes the constant that takes the place of a value of a type: its elements are a number, or those of a vector.

@@ -154,14 +154,14 @@ pub(super) struct Damaged;
 type Read<T> = Result<T, Damaged>;
 
 /// The value of a field.
-enum Value<'a> {
+enum NewValue<'a> {
     Varint(u64),
     Fixed64,
     Fixed32(u32),
     Bytes(&'a [u8]),
 }
 
-impl<'a> Value<'a> {
+impl<'a> NewValue<'a> {
     fn bytes(&self) -> Read<&'a [u8]> {
         if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(Damaged) }
     }
@@ -226,20 +226,20 @@ fn varint(bytes: &mut &[u8]) -> Read<u64> {
 }
 
 /// Visits the fields of a message, by number.
-fn fields<'a>(mut bytes: &'a [u8], mut visit: impl FnMut(u32, Value<'a>) -> Read<()>) -> Read<()> {
+fn fields<'a>(mut bytes: &'a [u8], mut visit: impl FnMut(u32, NewValue<'a>) -> Read<()>) -> Read<()> {
     while !bytes.is_empty() {
         let tag = varint(&mut bytes)?;
         let value = match tag & 7 {
-            0 => Value::Varint(varint(&mut bytes)?),
-            1 => take(&mut bytes, 8).map(|_| Value::Fixed64)?,
+            0 => NewValue::Varint(varint(&mut bytes)?),
+            1 => take(&mut bytes, 8).map(|_| NewValue::Fixed64)?,
             2 => {
                 let n = varint(&mut bytes)?;
-                Value::Bytes(take(&mut bytes, n)?)
+                NewValue::Bytes(take(&mut bytes, n)?)
             }
             5 => {
                 let mut bits = [0; 4];
                 bits.copy_from_slice(take(&mut bytes, 4)?);
-                Value::Fixed32(u32::from_le_bytes(bits))
+                NewValue::Fixed32(u32::from_le_bytes(bits))
             }
             _ => return Err(Damaged),
         };

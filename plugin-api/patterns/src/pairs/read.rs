@@ -83,7 +83,7 @@ fn is_name(text: &str) -> bool {
 }
 
 fn word(text: &str) -> Name {
-    Name { text: text.to_owned(), span: Span::default() }
+    Name { text: text.to_owned(), span: TextSpan::default() }
 }
 
 fn rule(functions: &[Function], stem: &str, pattern: &Function, replacement: &Function) -> Read<Rule> {
@@ -104,7 +104,7 @@ fn rule(functions: &[Function], stem: &str, pattern: &Function, replacement: &Fu
     let values = right.results(&names, pattern, others.len() + 1).map_err(at_replacement)?;
     let results = if others.is_empty() {
         let n_results = places.iter().max().map_or(0, |&last| last + 1);
-        let mut replaced = vec![Value::Absent(Span::default()); n_results];
+        let mut replaced = vec![NewValue::Absent(TextSpan::default()); n_results];
         for (index, value) in places.into_iter().zip(values) {
             replaced[index] = value;
         }
@@ -119,7 +119,7 @@ fn rule(functions: &[Function], stem: &str, pattern: &Function, replacement: &Fu
         patterns: vec![call],
         results,
         conditions: Vec::new(),
-        span: Span::default(),
+        span: TextSpan::default(),
     })
 }
 
@@ -377,7 +377,7 @@ impl<'f> Side<'f> {
             self.part()?;
             args.push(self.arg(input, names)?);
         }
-        let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: Span::default() };
+        let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: TextSpan::default() };
         Ok(CallPattern {
             op,
             versions: None,
@@ -387,21 +387,21 @@ impl<'f> Side<'f> {
             result: u16::try_from(result).unwrap_or(u16::MAX),
             bind,
             is_shared: false,
-            span: Span::default(),
+            span: TextSpan::default(),
         })
     }
 
     fn arg(&mut self, input: &str, names: &Names<'f>) -> Read<ArgPattern> {
         if input.is_empty() {
-            return Ok(ArgPattern::Absent(Span::default()));
+            return Ok(ArgPattern::Absent(TextSpan::default()));
         }
         let Some(&(at, index)) = self.made.get(input) else { return Ok(ArgPattern::Var(names.value(input))) };
         let node = &self.function.nodes[at];
         if node.is_constant() {
             self.seen.insert(at);
             return Ok(match constant(node).map_err(|fault| fault.at(self.place(at)))? {
-                Numbers::One(value) => ArgPattern::Number { value, tolerance: None, span: Span::default() },
-                Numbers::List(values) => ArgPattern::List(literals(values), Span::default()),
+                Numbers::One(value) => ArgPattern::Number { value, tolerance: None, span: TextSpan::default() },
+                Numbers::List(values) => ArgPattern::List(literals(values), TextSpan::default()),
             });
         }
         let others = node.outputs.iter().enumerate().filter(|(other, _)| *other != index);
@@ -461,7 +461,7 @@ impl<'f> Side<'f> {
     }
 
     /// The replacements, one for each output, or a call whose results they are in place of several calls.
-    fn results(&mut self, names: &Names<'f>, pattern: &Function, n_roots: usize) -> Read<Vec<Value>> {
+    fn results(&mut self, names: &Names<'f>, pattern: &Function, n_roots: usize) -> Read<Vec<NewValue>> {
         if let Some(input) = self.function.inputs.iter().find(|input| !pattern.inputs.contains(input)) {
             let message = format_args!("its input `{input}` is not one of `{}`", pattern.name);
             return Err(PairFault::new(message, "the inputs of a pair have the same names"));
@@ -481,7 +481,7 @@ impl<'f> Side<'f> {
         Ok(values)
     }
 
-    fn result(&mut self, output: &'f str, names: &Names<'f>) -> Read<Value> {
+    fn result(&mut self, output: &'f str, names: &Names<'f>) -> Read<NewValue> {
         if let Some(&(at, _)) = self.made.get(output) {
             let node = &self.function.nodes[at];
             if node.is_constant() {
@@ -495,24 +495,26 @@ impl<'f> Side<'f> {
             {
                 self.seen.insert(at);
                 self.part()?;
-                return Ok(Value::Var(names.value(input)));
+                return Ok(NewValue::Var(names.value(input)));
             }
         }
         self.value(output, names)
     }
 
-    fn value(&mut self, name: &'f str, names: &Names<'f>) -> Read<Value> {
+    fn value(&mut self, name: &'f str, names: &Names<'f>) -> Read<NewValue> {
         self.part()?;
         if name.is_empty() {
-            return Ok(Value::Absent(Span::default()));
+            return Ok(NewValue::Absent(TextSpan::default()));
         }
-        let Some(&(at, index)) = self.made.get(name) else { return Ok(Value::Var(names.value(name))) };
+        let Some(&(at, index)) = self.made.get(name) else { return Ok(NewValue::Var(names.value(name))) };
         let node = &self.function.nodes[at];
         let is_new = self.seen.insert(at);
         if node.is_constant() {
             return Ok(match constant(node).map_err(|fault| fault.at(self.place(at)))? {
-                Numbers::One(value) => Value::Number(value, Span::default()),
-                Numbers::List(values) => Value::List(literals(values).into_iter().map(expr).collect(), Span::default()),
+                Numbers::One(value) => NewValue::Number(value, TextSpan::default()),
+                Numbers::List(values) => {
+                    NewValue::List(literals(values).into_iter().map(expr).collect(), TextSpan::default())
+                }
             });
         }
         if !is_new || self.uses.get(name).is_some_and(|&n| n > 1) {
@@ -529,20 +531,20 @@ impl<'f> Side<'f> {
     }
 
     /// The call that a node of the replacement is.
-    fn made(&mut self, at: usize, names: &Names<'f>) -> Read<Value> {
+    fn made(&mut self, at: usize, names: &Names<'f>) -> Read<NewValue> {
         let node = &self.function.nodes[at];
         let mut attrs = Vec::new();
         for attr in &node.attributes {
             self.part()?;
             let value = match self.attr(attr, names).map_err(|fault| fault.at(self.place(at)))? {
                 AttrRead::Literal(literal) => expr(literal),
-                AttrRead::Refers(name) => Expr::Var(name),
+                AttrRead::Refers(name) => Computation::Var(name),
             };
             attrs.push(Setting { key: word(&attr.name), value });
         }
         let args = self.nested(|side| given(node).iter().map(|input| side.value(input, names)).collect())?;
-        let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: Span::default() };
-        Ok(Value::Call { op, attrs, args })
+        let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: TextSpan::default() };
+        Ok(NewValue::Call { op, attrs, args })
     }
 }
 
@@ -566,12 +568,12 @@ fn literals(values: Vec<Number>) -> Vec<Literal> {
     values.into_iter().map(Literal::Number).collect()
 }
 
-fn expr(literal: Literal) -> Expr {
-    let span = Span::default();
+fn expr(literal: Literal) -> Computation {
+    let span = TextSpan::default();
     match literal {
-        Literal::Number(number) => Expr::Number(number, span),
-        Literal::String(text) => Expr::String(text, span),
-        Literal::List(items) => Expr::List(items.into_iter().map(expr).collect(), span),
+        Literal::Number(number) => Computation::Number(number, span),
+        Literal::String(text) => Computation::String(text, span),
+        Literal::List(items) => Computation::List(items.into_iter().map(expr).collect(), span),
     }
 }
 

@@ -78,7 +78,7 @@ fn pair(name: &str, rule: &Rule, kinds: &AttrKinds<'_>) -> Written<[Function; 2]
         true => rule.roots().filter_map(|root| Some(root.bind.as_ref()?.text.clone())).collect(),
         false => (1..=rule.results.len()).map(|at| fresh(&mut left.taken, "y", at)).collect(),
     };
-    let is_used = |at: &usize| is_several || !matches!(rule.results[*at], Value::Absent(_));
+    let is_used = |at: &usize| is_several || !matches!(rule.results[*at], NewValue::Absent(_));
     let used: Vec<String> = (0..outputs.len()).filter(is_used).map(|at| outputs[at].clone()).collect();
     if is_several {
         left.roots(rule)?;
@@ -93,9 +93,9 @@ fn pair(name: &str, rule: &Rule, kinds: &AttrKinds<'_>) -> Written<[Function; 2]
     right.function.inputs.clone_from(&left.function.inputs);
     right.function.attributes.clone_from(&left.function.attributes);
     match rule.results.as_slice() {
-        [Value::Call { op, attrs, args }] if is_several => right.made(op, attrs, args, used.clone())?,
+        [NewValue::Call { op, attrs, args }] if is_several => right.made(op, attrs, args, used.clone())?,
         results => {
-            for (value, output) in results.iter().filter(|value| !matches!(value, Value::Absent(_))).zip(&used) {
+            for (value, output) in results.iter().filter(|value| !matches!(value, NewValue::Absent(_))).zip(&used) {
                 right.result(value, output)?;
             }
         }
@@ -159,7 +159,7 @@ impl Body<'_> {
         let name = fresh(&mut self.taken, "c", 1);
         let value = AttrValue::Tensor(tensor);
         let attr = Attribute { name: "value".to_owned(), kind: kind::TENSOR, value, ..Attribute::default() };
-        let op = OpName { domain: String::new(), name: CONSTANT.to_owned(), span: Span::default() };
+        let op = OpName { domain: String::new(), name: CONSTANT.to_owned(), span: TextSpan::default() };
         self.node(&op, vec![attr], Vec::new(), vec![name.clone()]);
         Ok(name)
     }
@@ -250,56 +250,56 @@ impl Body<'_> {
     }
 
     /// Adds the nodes that make an output.
-    fn result(&mut self, value: &Value, output: &str) -> Written<()> {
+    fn result(&mut self, value: &NewValue, output: &str) -> Written<()> {
         let outputs = vec![output.to_owned()];
         match value {
-            Value::Var(_) => {
+            NewValue::Var(_) => {
                 let input = self.value(value)?;
-                let op = OpName { domain: String::new(), name: IDENTITY.to_owned(), span: Span::default() };
+                let op = OpName { domain: String::new(), name: IDENTITY.to_owned(), span: TextSpan::default() };
                 self.node(&op, Vec::new(), vec![input], outputs);
                 Ok(())
             }
-            Value::Call { op, attrs, args } => {
-                if op.domain.is_empty() && op.name == IDENTITY && matches!(args.as_slice(), [Value::Var(_)]) {
+            NewValue::Call { op, attrs, args } => {
+                if op.domain.is_empty() && op.name == IDENTITY && matches!(args.as_slice(), [NewValue::Var(_)]) {
                     return Err(cannot("that a variable is handed on by a call: write the variable alone"));
                 }
                 self.made(op, attrs, args, outputs)
             }
-            Value::Number(..) | Value::List(..) => {
+            NewValue::Number(..) | NewValue::List(..) => {
                 Err(cannot(format_args!("`{value}` in place of the whole pattern, whose type it takes")))
             }
             _ => self.value(value).map(drop),
         }
     }
 
-    fn value(&mut self, value: &Value) -> Written<String> {
+    fn value(&mut self, value: &NewValue) -> Written<String> {
         match value {
-            Value::Absent(_) => Ok(String::new()),
-            Value::Var(name) if self.sort(name) == Some(Sort::Value) => Ok(name.text.clone()),
-            Value::Var(name) => Err(cannot(format_args!("`{}` on the right side, the result of a call", name.text))),
-            Value::Number(value, _) => self.constant(&[*value], false),
-            Value::List(items, _) => match items.iter().map(literal).collect::<Option<Vec<_>>>() {
+            NewValue::Absent(_) => Ok(String::new()),
+            NewValue::Var(name) if self.sort(name) == Some(Sort::Value) => Ok(name.text.clone()),
+            NewValue::Var(name) => Err(cannot(format_args!("`{}` on the right side, the result of a call", name.text))),
+            NewValue::Number(value, _) => self.constant(&[*value], false),
+            NewValue::List(items, _) => match items.iter().map(literal).collect::<Option<Vec<_>>>() {
                 Some(items) => self.list(&items),
                 None => Err(cannot(format_args!("`{value}`, which is computed"))),
             },
-            Value::Call { op, attrs, args } => {
+            NewValue::Call { op, attrs, args } => {
                 let name = fresh(&mut self.taken, "t", 1);
                 self.made(op, attrs, args, vec![name.clone()])?;
                 Ok(name)
             }
-            Value::Rest(name) => Err(cannot(format_args!("`..{}`, which stands for several values", name.text))),
-            Value::Eval(..) => Err(cannot(format_args!("`{value}`, which is computed"))),
-            Value::Like { call, .. } => Err(cannot(format_args!("`like {}`", call.text))),
+            NewValue::Rest(name) => Err(cannot(format_args!("`..{}`, which stands for several values", name.text))),
+            NewValue::Eval(..) => Err(cannot(format_args!("`{value}`, which is computed"))),
+            NewValue::Like { call, .. } => Err(cannot(format_args!("`like {}`", call.text))),
         }
     }
 
     /// Adds the node of a call of the right side, and before it those of its arguments.
-    fn made(&mut self, op: &OpName, attrs: &[Setting], args: &[Value], outputs: Vec<String>) -> Written<()> {
+    fn made(&mut self, op: &OpName, attrs: &[Setting], args: &[NewValue], outputs: Vec<String>) -> Written<()> {
         if is_constant(op) {
             return Err(cannot("a constant that is a call: write its numbers"));
         }
         let attr = |Setting { key, value }: &Setting| match value {
-            Expr::Var(name) if self.sort(name) == Some(Sort::Attr) => Ok(self.refers(op, key, name)),
+            Computation::Var(name) if self.sort(name) == Some(Sort::Attr) => Ok(self.refers(op, key, name)),
             value => match literal(value) {
                 Some(literal) => self.literal(op, key, &literal),
                 None => Err(cannot(format_args!("attribute `{} = {value}`, which is computed", key.text))),
@@ -351,11 +351,11 @@ fn is_constant(op: &OpName) -> bool {
 }
 
 /// The literal that a computation is.
-fn literal(expr: &Expr) -> Option<Literal> {
+fn literal(expr: &Computation) -> Option<Literal> {
     match expr {
-        Expr::Number(number, _) => Some(Literal::Number(*number)),
-        Expr::String(text, _) => Some(Literal::String(text.clone())),
-        Expr::List(items, _) => items.iter().map(literal).collect::<Option<_>>().map(Literal::List),
+        Computation::Number(number, _) => Some(Literal::Number(*number)),
+        Computation::String(text, _) => Some(Literal::String(text.clone())),
+        Computation::List(items, _) => items.iter().map(literal).collect::<Option<_>>().map(Literal::List),
         _ => None,
     }
 }

@@ -109,10 +109,10 @@ fn wrong_uses_are_named() {
 
 #[test]
 fn the_rules_of_a_level_stay_at_their_places() {
-    use relais_patterns::{Level, of_level, parse};
+    use relais_patterns::{RuleLevel, of_level, parse};
     let text = "// \u{e4}; a comment\nNeg(Neg(x)) => x; b: tir::neg(tir::neg(x)) => x if elem(x) == int32\n; Abs(x) => x // the end";
     let rules = parse(text).unwrap();
-    for level in [Level::Graph, Level::Prim] {
+    for level in [RuleLevel::Graph, RuleLevel::Prim] {
         let kept = of_level(text, &rules, level);
         let expected: Vec<_> = rules.iter().filter(|rule| rule.level() == level).collect();
         let read = parse(&kept).unwrap();
