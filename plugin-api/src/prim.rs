@@ -40,6 +40,6 @@ pub use relais_loop_analysis::{
 #[doc(inline)]
 pub use relais_ops::{
     core_facts::CoreFacts,
-    run::{Cause, Order, Place, RunOptions, Stop, run},
+    run::{Cause, Order, ProgramPlace, RunOptions, Stop, run},
     scalar::{NoValue, fold},
 };

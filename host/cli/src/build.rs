@@ -23,7 +23,7 @@ use relais::{
 };
 use relais_conformance::{
     check::{Evaluators, random_inputs},
-    interpret::Stop,
+    interpret::NotComputed,
 };
 use relais_plugin_api::boundary::abi::error_kind;
 use std::{
@@ -243,7 +243,7 @@ fn test_vectors(
     let says = |operator: &str| progress.says(format!("computing the test vectors: {operator}"));
     let outputs = Evaluators::new(registry, &says).run(module, &inputs).map_err(|stop| {
         failed(match stop {
-            Stop::NotCovered { why, .. } | Stop::Wrong(why) => why,
+            NotComputed::NotCovered { why, .. } | NotComputed::Wrong(why) => why,
         })
     })?;
     let mut files = Vec::new();

@@ -13,7 +13,7 @@ use relais::{
     onnx::WriteOptions,
     registry::Registry,
 };
-use relais_conformance::{check::Evaluators, interpret::Stop};
+use relais_conformance::{check::Evaluators, interpret::NotComputed};
 use std::{
     env, io,
     path::{Path, PathBuf},
@@ -125,8 +125,8 @@ impl Loaded<'_> {
             Self::Module { module, registry, progress } => {
                 let says = |operator: &str| progress.says(format!("checking the output: {operator}"));
                 Evaluators::new(*registry, &says).run(module, inputs).map_err(|stop| match stop {
-                    Stop::NotCovered { why, .. } => NotRun::NotCovered(why),
-                    Stop::Wrong(why) => NotRun::Failed(why),
+                    NotComputed::NotCovered { why, .. } => NotRun::NotCovered(why),
+                    NotComputed::Wrong(why) => NotRun::Failed(why),
                 })
             }
             Self::File { python, folder, names, n_runs, progress } => {

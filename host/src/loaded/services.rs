@@ -17,8 +17,8 @@ use relais_plugin_api::{
     self as plugin_api,
     boundary::{
         abi::{
-            CallCx, CallEntry, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, Outcome,
-            ParallelBody, ResolvedOp, error_kind, wanted,
+            CallCx, CallEntry, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, ParallelBody,
+            PassResult, ResolvedOp, error_kind, wanted,
         },
         guard::caught,
         instrument::{HookApi, HookApiRef, HookCall},
@@ -332,7 +332,7 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
     made.and_then(|made| made).into()
 }
 
-extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcome<IRModule> {
+extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> PassResult<IRModule> {
     let state = state(data);
     let pass = state.passes.lock().unwrap_or_else(PoisonError::into_inner).get(id as usize).cloned();
     let Some(pass) = pass else {

@@ -8,7 +8,7 @@ use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     boundary::guard::caught,
     diagnostics::{Diagnostic, PassError, Severity},
-    rewrite::{DriveOptions, Rewrite, RewriteCx, Rule, drive_with},
+    rewrite::{DriveOptions, Rewrite, RewriteCx, RewriteFn, drive_with},
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -140,7 +140,7 @@ fn rewrite_one(
     function: &RArc<Function>,
     cx: &RunCx<'_>,
     ops: &[&str],
-    rule: &mut Rule<'_>,
+    rule: &mut RewriteFn<'_>,
     options: DriveOptions,
 ) -> Result<Option<Function>, PassError> {
     let mut editor = Editor::new(function.clone());

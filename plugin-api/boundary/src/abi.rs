@@ -90,11 +90,11 @@ pub struct PassVTable {
     /// Drops the state; catches its panics.
     pub drop: unsafe extern "C" fn(*mut ()) -> RResult<(), PassError>,
     /// Runs a function pass or a rewrite.
-    pub function: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
+    pub function: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> PassResult<RArc<Function>>,
     /// Runs a module pass.
-    pub module: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> Outcome<IRModule>,
+    pub module: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> PassResult<IRModule>,
     /// Runs a prim-func pass.
-    pub prim_func: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
+    pub prim_func: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> PassResult<RArc<Function>>,
     /// The members of a sequential pass.
     #[sabi(last_prefix_field)]
     pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
@@ -104,19 +104,19 @@ pub struct PassVTable {
 
 impl PassObject {
     /// Runs a function pass or a rewrite.
-    pub fn run_function(&self, cx: &CallCx<'_>, function: &RArc<Function>) -> Outcome<RArc<Function>> {
+    pub fn run_function(&self, cx: &CallCx<'_>, function: &RArc<Function>) -> PassResult<RArc<Function>> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.function())(self.state, cx, function) }
     }
 
     /// Runs a module pass.
-    pub fn run_module(&self, cx: &CallCx<'_>, module: &IRModule) -> Outcome<IRModule> {
+    pub fn run_module(&self, cx: &CallCx<'_>, module: &IRModule) -> PassResult<IRModule> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.module())(self.state, cx, module) }
     }
 
     /// Runs a prim-func pass.
-    pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<Function>) -> Outcome<RArc<Function>> {
+    pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<Function>) -> PassResult<RArc<Function>> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.prim_func())(self.state, cx, prim_func) }
     }

@@ -471,7 +471,7 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
     id.into()
 }
 
-extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcome<IRModule> {
+extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> PassResult<IRModule> {
     let state = state(data);
     let pass = state.local.passes.lock().unwrap_or_else(PoisonError::into_inner).get(id as usize).cloned();
     let Some(pass) = pass else { return RResult::RErr(PassError::new("no such pass")) };

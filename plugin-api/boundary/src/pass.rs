@@ -16,7 +16,7 @@ use relais_ir::{
 };
 use relais_ops::{
     bodies::Bodies,
-    rewrite::{DriveOptions, DriveStats, Rule, drive_while},
+    rewrite::{DriveOptions, DriveStats, RewriteFn, drive_while},
 };
 use relais_words::nearest;
 use std::fmt;
@@ -293,7 +293,7 @@ impl Step {
 pub fn drive(
     editor: &mut Editor,
     cx: &PassCx<'_>,
-    rule: &mut Rule<'_>,
+    rule: &mut RewriteFn<'_>,
     ops: &[&str],
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {

@@ -7,8 +7,8 @@ use crate::{
 use relais_ir::{Editor, Function, IRModule, NodeId, diagnostics::PassError};
 use relais_ops::{
     core_facts::CoreFacts,
-    pattern::{Compute, RuleLevel, Rules, apply_by, check_with},
-    rewrite::{DriveStats, Rule},
+    pattern::{RuleLevel, Rules, WithOperators, apply_by, check_with},
+    rewrite::{DriveStats, RewriteFn},
 };
 
 /// Checks rules for the operator sets that a function imports.
@@ -53,14 +53,14 @@ pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result
 pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<DriveStats, PassError> {
     let skipped = &mut |why: &str| cx.remark(NodeId::ABSENT, why);
     let driven =
-        |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| drive(editor, cx, rule, ops, options);
+        |editor: &mut Editor, rule: &mut RewriteFn<'_>, ops: &[&str], options| drive(editor, cx, rule, ops, options);
     let says_why = cx.wants_remarks();
     if level_in(rules, cx)? == RuleLevel::Prim {
         let facts = &mut CoreFacts::new(editor.function());
-        let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
+        let compute: &WithOperators<'_> = &|f, body| body(&mut CoreFacts::new(f));
         return apply_by(editor, (facts, compute), rules, says_why, skipped, driven);
     }
     let facts = &mut cx.ops(editor.function());
-    let compute: &Compute<'_> = &|f, body| body(&mut cx.ops(f));
+    let compute: &WithOperators<'_> = &|f, body| body(&mut cx.ops(f));
     apply_by(editor, (facts, compute), rules, says_why, skipped, driven)
 }

@@ -1,7 +1,7 @@
 //! Running a module, to compare it with another one that should compute the same.
 
 use super::{
-    interpret::{self, Compute, Stop},
+    interpret::{self, Compute, NotComputed},
     numbers::Recipe,
 };
 use relais_plugin_api::{
@@ -136,7 +136,7 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     ///
     /// # Errors
     /// Returns an error if a result cannot be computed.
-    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Vec<Tensor>, Stop> {
+    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotComputed> {
         interpret::run(module, MAIN, inputs, self)?.into_iter().collect()
     }
 

@@ -9,7 +9,7 @@ mod theme;
 
 use super::{
     asked::{asked, elem_asked, numbers_asked, satisfies},
-    interpret::{self, Compute, Stop},
+    interpret::{self, Compute, NotComputed},
     journal::Log,
     numbers,
     random::Random,
@@ -128,8 +128,8 @@ fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<I
     module.set_function(MAIN, f);
     let results = interpret::run(&module, MAIN, &inputs, compute).and_then(|results| results.into_iter().collect());
     let _: Vec<_> = results.map_err(|stop| match stop {
-        Stop::NotCovered { why, .. } => Miss::NotComputed(why),
-        Stop::Wrong(_) => Miss::Unfit,
+        NotComputed::NotCovered { why, .. } => Miss::NotComputed(why),
+        NotComputed::Wrong(_) => Miss::Unfit,
     })?;
     Ok(module)
 }

@@ -4,7 +4,7 @@ mod prims;
 
 pub(super) use prims::same_prims;
 
-use super::interpret::{self, Compute, Stop};
+use super::interpret::{self, Compute, NotComputed};
 use relais_plugin_api::ir::*;
 
 /// The most elements of a parameter of a random module, and of a result that is compared.
@@ -236,13 +236,13 @@ fn compare(
 ) -> Result<Option<(String, String)>, (String, bool)> {
     let old = match interpret::run(before, MAIN, inputs, compute) {
         Ok(old) => old,
-        Err(Stop::Wrong(how)) => return Err((how, false)),
-        Err(Stop::NotCovered { what, why }) => return Ok(Some((what, why))),
+        Err(NotComputed::Wrong(how)) => return Err((how, false)),
+        Err(NotComputed::NotCovered { what, why }) => return Ok(Some((what, why))),
     };
     let new = match interpret::run(after, MAIN, inputs, compute) {
         Ok(new) => new,
-        Err(Stop::Wrong(how)) => return Err((how, true)),
-        Err(Stop::NotCovered { what, why }) => return Ok(Some((what, why))),
+        Err(NotComputed::Wrong(how)) => return Err((how, true)),
+        Err(NotComputed::NotCovered { what, why }) => return Ok(Some((what, why))),
     };
     if old.len() != new.len() {
         return Err((format!("{} results became {}", old.len(), new.len()), true));
@@ -252,9 +252,9 @@ fn compare(
         match pair {
             (Ok(a), Ok(b)) if is_close(a, b, tolerance) => {}
             (Ok(a), Ok(b)) => return Err((format!("result {at} was {} and is {}", values(a), values(b)), true)),
-            (Err(Stop::Wrong(how)), _) => return Err((how.clone(), false)),
-            (_, Err(Stop::Wrong(how))) => return Err((how.clone(), true)),
-            (Err(Stop::NotCovered { what, why }), _) | (_, Err(Stop::NotCovered { what, why })) => {
+            (Err(NotComputed::Wrong(how)), _) => return Err((how.clone(), false)),
+            (_, Err(NotComputed::Wrong(how))) => return Err((how.clone(), true)),
+            (Err(NotComputed::NotCovered { what, why }), _) | (_, Err(NotComputed::NotCovered { what, why })) => {
                 uncovered.get_or_insert_with(|| (what.clone(), why.clone()));
             }
         }

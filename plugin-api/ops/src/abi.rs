@@ -41,7 +41,7 @@ const CALLS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 2 };
 const FILES: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 4 };
 
 /// The result of a pass: nothing if it changed nothing.
-pub type Outcome<T> = RResult<ROption<T>, PassError>;
+pub type PassResult<T> = RResult<ROption<T>, PassError>;
 
 /// A call's context: the host's functions and their data.
 #[repr(C)]
@@ -551,7 +551,7 @@ pub struct HostApi {
     /// Makes a pass: name, options as an encoded table.
     pub get_pass: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RSlice<'b, u8>) -> RResult<u32, PassError>,
     /// Runs a pass that `get_pass` made.
-    pub run_pass: for<'a, 'b> extern "C" fn(HostData<'a>, u32, &'b IRModule) -> Outcome<IRModule>,
+    pub run_pass: for<'a, 'b> extern "C" fn(HostData<'a>, u32, &'b IRModule) -> PassResult<IRModule>,
     /// An option of the context: nothing if it is neither registered nor set, otherwise an encoded value.
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
     /// The context that the pass runs in, encoded.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// Why a value was not computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub enum NotComputed {
     /// Something is not covered here.
     NotCovered {
         /// The operator or the value.
@@ -66,7 +66,7 @@ pub fn run(
     name: &str,
     inputs: &[Tensor],
     compute: &dyn Compute,
-) -> Result<Vec<Result<Tensor, Stop>>, Stop> {
+) -> Result<Vec<Result<Tensor, NotComputed>>, NotComputed> {
     let mut fuel = Fuel { steps: MAX_STEPS, depth: 0 };
     let inputs = inputs.iter().map(|input| Ok(Value::Tensor(input.clone()))).collect();
     let results = run_global(module, name, inputs, compute, &mut fuel)?;
@@ -77,7 +77,7 @@ pub fn run(
     Ok(results.into_iter().map(tensor).collect())
 }
 
-type Known = Result<Value, Stop>;
+type Known = Result<Value, NotComputed>;
 
 #[derive(Clone)]
 enum Value {
@@ -132,12 +132,12 @@ fn n_uses(f: &Function) -> Vec<u32> {
     n_uses
 }
 
-fn wrong(how: impl ToString) -> Stop {
-    Stop::Wrong(how.to_string())
+fn wrong(how: impl ToString) -> NotComputed {
+    NotComputed::Wrong(how.to_string())
 }
 
-fn not_covered(what: &str, why: impl std::fmt::Display) -> Stop {
-    Stop::NotCovered { what: what.to_owned(), why: format!("`{what}` {why}") }
+fn not_covered(what: &str, why: impl std::fmt::Display) -> NotComputed {
+    NotComputed::NotCovered { what: what.to_owned(), why: format!("`{what}` {why}") }
 }
 
 fn run_global(
@@ -146,7 +146,7 @@ fn run_global(
     inputs: Vec<Known>,
     compute: &dyn Compute,
     fuel: &mut Fuel,
-) -> Result<Vec<Known>, Stop> {
+) -> Result<Vec<Known>, NotComputed> {
     let Some(f) = module.function(name) else {
         return match module.global(name) {
             Some(_) => run_prim_func(module, name, inputs),
@@ -162,7 +162,7 @@ fn run_global(
     results
 }
 
-fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, Stop> {
+fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
     let tensor = |value: Known| match value? {
         Value::Tensor(tensor) => Ok(tensor),
         Value::Tuple(_) => Err(wrong(format!("`@{name}` takes a tuple"))),
@@ -178,7 +178,7 @@ fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Ve
 
 impl Run<'_> {
     /// As deep as blocks are nested, up to a limit.
-    fn block(&mut self, block: BlockId) -> Result<Vec<Known>, Stop> {
+    fn block(&mut self, block: BlockId) -> Result<Vec<Known>, NotComputed> {
         if self.fuel.depth == MAX_DEPTH {
             return Err(not_covered("a block", "is nested too deep"));
         }
@@ -194,7 +194,7 @@ impl Run<'_> {
         Ok(self.f.results(block).iter().map(|&id| self.value(id)).collect())
     }
 
-    fn step(&mut self) -> Result<(), Stop> {
+    fn step(&mut self) -> Result<(), NotComputed> {
         if self.compute.is_stopped() {
             return Err(not_covered("the program", "was stopped"));
         }
@@ -211,7 +211,7 @@ impl Run<'_> {
         value.unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
     }
 
-    fn tensor(&mut self, id: NodeId) -> Result<Tensor, Stop> {
+    fn tensor(&mut self, id: NodeId) -> Result<Tensor, NotComputed> {
         match self.value(id)? {
             Value::Tensor(tensor) => Ok(tensor),
             Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),

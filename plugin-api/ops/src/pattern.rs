@@ -15,7 +15,7 @@ pub use apply::{Explain, apply_by, apply_with, check_with};
 pub use file::{RuleFile, read_file, write_pairs};
 pub use matched::{ConditionFn, MakeFn, Matched, SharedCondition, Unmet, Variable};
 pub use relais_patterns::{OpName, Rule, RuleFault, RuleLevel, of_level, pairs};
-pub use replace::Compute;
+pub use replace::WithOperators;
 
 use matched::Asked;
 use relais_ir::diagnostics::PassError;

@@ -12,7 +12,7 @@ mod replacement;
 mod stage;
 
 pub use cx::RewriteCx;
-pub use drive::{DriveOptions, DriveStats, Rule, drive_while, drive_with};
+pub use drive::{DriveOptions, DriveStats, RewriteFn, drive_while, drive_with};
 pub use replacement::check_replacements;
 
 use crate::{
@@ -89,7 +89,7 @@ struct Driver<'d, 'r> {
     /// Errors in calls of an operator that the function had before, which are not the rule's.
     known_faults: BTreeSet<(OpId, CallRule)>,
     relations: &'d mut dyn TypeRelations,
-    rule: &'d mut Rule<'r>,
+    rule: &'d mut RewriteFn<'r>,
     ops: &'d [&'d str],
     is_prim: bool,
     /// Whether the limits allow no round after this one.

@@ -51,12 +51,12 @@ pub struct Stop {
     /// The cause.
     pub cause: Cause,
     /// Where, unless it is about the program as a whole.
-    pub place: Option<Place>,
+    pub place: Option<ProgramPlace>,
 }
 
 /// The binding at which a program stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct ProgramPlace {
     /// The prim func.
     pub function: String,
     /// The binding; a prim func as a whole if it is its root.
@@ -139,7 +139,7 @@ impl Cause {
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cause)?;
-        if let Some(Place { function, text, .. }) = &self.place {
+        if let Some(ProgramPlace { function, text, .. }) = &self.place {
             write!(f, ", in `@{function}`")?;
             if !text.is_empty() {
                 write!(f, ", at `{text}`")?;
@@ -164,7 +164,7 @@ impl Stop {
             text.truncate(end);
             text.push('…');
         }
-        Self { cause, place: Some(Place { function: function.to_owned(), node, text }) }
+        Self { cause, place: Some(ProgramPlace { function: function.to_owned(), node, text }) }
     }
 }
 

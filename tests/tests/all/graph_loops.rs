@@ -1,6 +1,6 @@
 //! `Loop` and `Scan` of graphs, as the interpreter runs them: for `--check`, the conformance kit and filetests.
 
-use relais_conformance::interpret::{self, Stop};
+use relais_conformance::interpret::{self, NotComputed};
 use relais_plugin_api::{ir::*, text};
 use relais_tests::reference::Judge;
 
@@ -8,7 +8,7 @@ use relais_tests::reference::Judge;
 type Numbers = (Vec<u64>, Vec<f64>);
 
 /// The results of `@main`, which has this body, as numbers with their shapes, or the reason why there are none.
-fn compute(main: &str, inputs: &[Tensor]) -> Vec<Result<Numbers, Stop>> {
+fn compute(main: &str, inputs: &[Tensor]) -> Vec<Result<Numbers, NotComputed>> {
     let source = format!("def @main{main}");
     let module = text::parse_str(&source).unwrap_or_else(|errors| panic!("{errors:?} in\n{source}"));
     let results = interpret::run(&module, "main", inputs, &Judge).unwrap_or_else(|stop| vec![Err(stop)]);
@@ -23,7 +23,7 @@ fn compute(main: &str, inputs: &[Tensor]) -> Vec<Result<Numbers, Stop>> {
 fn stopped(main: &str, inputs: &[Tensor]) -> String {
     let results = compute(main, inputs);
     match &results[..] {
-        [Err(Stop::NotCovered { why, .. } | Stop::Wrong(why)), ..] => why.clone(),
+        [Err(NotComputed::NotCovered { why, .. } | NotComputed::Wrong(why)), ..] => why.clone(),
         results => panic!("{results:?}"),
     }
 }
@@ -80,7 +80,7 @@ fn a_loop_that_collects_too_much_stops_before_it_has_the_memory() {
     let results = compute(main, &inputs);
     assert!(results[0].as_ref().is_ok_and(|(_, values)| values.iter().all(|&value| value == 1.0)));
     assert!(
-        matches!(&results[1], Err(Stop::NotCovered { why, .. }) if why.contains("too many values")),
+        matches!(&results[1], Err(NotComputed::NotCovered { why, .. }) if why.contains("too many values")),
         "{:?}",
         results[1]
     );
@@ -145,7 +145,9 @@ fn a_value_that_is_not_known_affects_those_that_depend_on_it() {
     let results = compute(main, &[floats(&[2], &[1.0, 2.0]), Tensor::from_i64(&[], &[3])]);
     assert_eq!(results[0], Ok((vec![2], vec![-1.0, -2.0])));
     assert!(
-        results[1..].iter().all(|result| matches!(result, Err(Stop::NotCovered { what, .. }) if what == "Unknown"))
+        results[1..]
+            .iter()
+            .all(|result| matches!(result, Err(NotComputed::NotCovered { what, .. }) if what == "Unknown"))
     );
 }
 

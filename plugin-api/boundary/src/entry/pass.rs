@@ -3,7 +3,7 @@
 
 use super::drop_box;
 use crate::{
-    abi::{CallCx, Outcome, PassObject, PassVTable, PassVTableRef, StepRec, error_kind},
+    abi::{CallCx, PassObject, PassResult, PassVTable, PassVTableRef, StepRec, error_kind},
     current, logger,
     options::{OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
@@ -91,7 +91,7 @@ unsafe fn options<'a, P: PassImpl>(state: *const ()) -> &'a P::Options {
 fn run<'a, P: PassImpl, T>(
     call: &CallCx<'a>,
     f: impl FnOnce(&PassCx<'a>) -> Result<Option<T>, PassError>,
-) -> Outcome<T> {
+) -> PassResult<T> {
     logger::follow(call.log_level());
     let body = || entered(|| f(&PassCx::new(*call, P::SPEC)));
     current::within_call(*call, body).map(ROption::from).into()
@@ -101,7 +101,7 @@ unsafe extern "C" fn run_function<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
     function: &RArc<Function>,
-) -> Outcome<RArc<Function>> {
+) -> PassResult<RArc<Function>> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     run::<P, _>(call, |cx| {
@@ -117,7 +117,7 @@ unsafe extern "C" fn run_module<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
     module: &IRModule,
-) -> Outcome<IRModule> {
+) -> PassResult<IRModule> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     run::<P, _>(call, |cx| {
@@ -131,7 +131,7 @@ unsafe extern "C" fn run_prim_func<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
     prim_func: &RArc<Function>,
-) -> Outcome<RArc<Function>> {
+) -> PassResult<RArc<Function>> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     run::<P, _>(call, |cx| {

@@ -5,7 +5,7 @@ use crate::{
     bodies::{closed_body, one_call},
     error::OpError,
     infer::{Coverage, infer_function},
-    interpret::{self, Compute, Stop},
+    interpret::{self, Compute, NotComputed},
     op::Evaluation,
     relations::{Operators, Way},
     request::{CallParts, InferRequest},
@@ -83,9 +83,9 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         let mut module = IRModule::new();
         module.set_function(MAIN, RArc::new(closed));
         let results = interpret::run(&module, MAIN, &[], &InBody { table: self.for_body(self.get(op))?, max_bytes });
-        let stopped = |stop: Stop| match stop {
-            Stop::NotCovered { why, .. } => OpError::unsupported(format_args!("its body: {why}")),
-            Stop::Wrong(why) => OpError::broken(format_args!("its body: {why}")),
+        let stopped = |stop: NotComputed| match stop {
+            NotComputed::NotCovered { why, .. } => OpError::unsupported(format_args!("its body: {why}")),
+            NotComputed::Wrong(why) => OpError::broken(format_args!("its body: {why}")),
         };
         results.map_err(stopped)?.into_iter().take(n_results).map(|result| result.map_err(stopped)).collect()
     }

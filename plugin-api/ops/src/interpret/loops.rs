@@ -1,6 +1,6 @@
 //! Loops over the functions of calls: ONNX's `Loop`, and its `Scan` from version 9 on.
 
-use super::{Known, Run, Stop, Value, not_covered, pack, wrong};
+use super::{Known, NotComputed, Run, Value, not_covered, pack, wrong};
 use relais_ir::*;
 use std::mem;
 
@@ -23,7 +23,7 @@ impl Along {
 }
 
 /// An axis, counted from the front.
-fn front(axis: i64, rank: usize) -> Result<usize, Stop> {
+fn front(axis: i64, rank: usize) -> Result<usize, NotComputed> {
     let at = if axis < 0 { axis + rank as i64 } else { axis };
     let at = usize::try_from(at).ok().filter(|&at| at < rank);
     at.ok_or_else(|| wrong(format!("axis {axis} is not one of {rank}")))
@@ -42,7 +42,7 @@ fn part(bytes: &[u8], tensor: &Tensor, axis: usize, place: usize) -> Option<Tens
 }
 
 /// A tensor that has these as its parts along a new axis.
-fn stacked(parts: &[Tensor], axis: i64) -> Result<Tensor, Stop> {
+fn stacked(parts: &[Tensor], axis: i64) -> Result<Tensor, NotComputed> {
     let [first, others @ ..] = parts else { return Err(wrong("there is nothing to stack")) };
     if others.iter().any(|part| part.elem() != first.elem() || part.dims() != first.dims()) {
         return Err(wrong("a value that a loop collects changes its type"));
@@ -66,7 +66,7 @@ struct Collected {
     parts: Vec<Tensor>,
     n_bytes: u64,
     /// Why one of them is not known.
-    stop: Option<Stop>,
+    stop: Option<NotComputed>,
 }
 
 impl Collected {
@@ -101,7 +101,7 @@ impl Run<'_> {
     }
 
     /// The function of a call, which takes that many values and gives at least `fewest`.
-    fn body(&self, call: CallView<'_>, n_params: usize, fewest: usize) -> Result<FunctionView<'_>, Stop> {
+    fn body(&self, call: CallView<'_>, n_params: usize, fewest: usize) -> Result<FunctionView<'_>, NotComputed> {
         let &[body] = call.regions() else { return Err(wrong(format!("{} has no body", call.id))) };
         let Expr::Function(body) = self.f.expr(body) else { return Err(wrong(format!("{body} is not a function"))) };
         match body.params().len() == n_params && self.f.results(body.block()).len() >= fewest {
@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     /// One turn of a loop.
-    fn turn(&mut self, block: BlockId, params: &[NodeId], values: Vec<Known>) -> Result<Vec<Known>, Stop> {
+    fn turn(&mut self, block: BlockId, params: &[NodeId], values: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
         // A turn takes a step of its own, so that empty ones end, too.
         self.step()?;
         self.values.extend(params.iter().copied().zip(values));
@@ -139,7 +139,11 @@ impl Run<'_> {
     }
 
     /// The value of a scalar argument; `None` if it is absent.
-    fn scalar<T>(&mut self, id: Option<NodeId>, read: impl FnOnce(&Tensor) -> Option<T>) -> Result<Option<T>, Stop> {
+    fn scalar<T>(
+        &mut self,
+        id: Option<NodeId>,
+        read: impl FnOnce(&Tensor) -> Option<T>,
+    ) -> Result<Option<T>, NotComputed> {
         let Some(id) = id else { return Ok(None) };
         let tensor = self.tensor(id)?;
         read(&tensor).map(Some).ok_or_else(|| wrong(format!("{id} is not a number or truth value for a loop")))

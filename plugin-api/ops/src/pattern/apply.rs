@@ -7,13 +7,13 @@ use super::{
     found::{Inner, Known, Match, OpInfo, Slot, Values},
     matched::{MakeFn, Matched},
     program::{CallPat, Compiled, Pat, Program, Symbol},
-    replace::{Compute, Maker},
+    replace::{Maker, WithOperators},
     search::Search,
 };
 use crate::{
     core_facts::CoreFacts,
     relations::{Operators, TypeRelations},
-    rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx, Rule, drive_with},
+    rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx, RewriteFn, drive_with},
 };
 use relais_ir::{diagnostics::PassError, *};
 use smallvec::SmallVec;
@@ -45,7 +45,7 @@ pub type Explain<'e> = dyn FnMut(NodeId, &str) + 'e;
 /// does not accept, or if the rules still match after the most rounds that `DriveOptions` allow by default.
 pub fn apply_with(
     editor: &mut Editor,
-    (facts, compute): (&mut dyn Operators, &Compute<'_>),
+    (facts, compute): (&mut dyn Operators, &WithOperators<'_>),
     relations: &mut dyn TypeRelations,
     rules: &Rules,
     explain: Option<&mut Explain<'_>>,
@@ -53,7 +53,7 @@ pub fn apply_with(
     let says_why = explain.is_some();
     let mut ignore = |_: NodeId, _: &str| {};
     let explain = explain.unwrap_or(&mut ignore);
-    let driven = |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| {
+    let driven = |editor: &mut Editor, rule: &mut RewriteFn<'_>, ops: &[&str], options| {
         let stats = drive_with(editor, relations, rule, ops, options)?;
         match stats.settled {
             true => Ok(stats),
@@ -64,7 +64,7 @@ pub fn apply_with(
     let skipped = &mut |why: &str| explain(NodeId::ABSENT, why);
     let stats = if rules.level() == Some(RuleLevel::Prim) {
         let facts = &mut CoreFacts::new(editor.function());
-        let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
+        let compute: &WithOperators<'_> = &|f, body| body(&mut CoreFacts::new(f));
         apply_by(editor, (facts, compute), rules, says_why, skipped, driven)?
     } else {
         apply_by(editor, (facts, compute), rules, says_why, skipped, driven)?
@@ -80,11 +80,11 @@ pub fn apply_with(
 /// As for [`apply_with`], and what `driven` returns.
 pub fn apply_by(
     editor: &mut Editor,
-    (facts, compute): (&mut dyn Operators, &Compute<'_>),
+    (facts, compute): (&mut dyn Operators, &WithOperators<'_>),
     rules: &Rules,
     says_why: bool,
     skipped: &mut dyn FnMut(&str),
-    driven: impl FnOnce(&mut Editor, &mut Rule<'_>, &[&str], DriveOptions) -> Result<DriveStats, PassError>,
+    driven: impl FnOnce(&mut Editor, &mut RewriteFn<'_>, &[&str], DriveOptions) -> Result<DriveStats, PassError>,
 ) -> Result<DriveStats, PassError> {
     // Remarks are about all rules, and a function of the program may make any call.
     let which = if says_why || rules.make.is_some() { Which::All } else { Which::Possible };
@@ -233,7 +233,7 @@ const OTHER: usize = usize::MAX;
 struct Matcher<'m> {
     program: &'m Program<'m>,
     /// The facts about operators of other functions.
-    compute: &'m Compute<'m>,
+    compute: &'m WithOperators<'m>,
     /// Makes the right sides, if it is a function.
     make: Option<&'m MakeFn>,
     facts: &'m mut dyn Operators,
@@ -255,7 +255,7 @@ impl<'m> Matcher<'m> {
         program: &'m Program<'m>,
         by_root: &'m [Candidates],
         facts: &'m mut dyn Operators,
-        compute: &'m Compute<'m>,
+        compute: &'m WithOperators<'m>,
         says_why: bool,
     ) -> Self {
         Self {

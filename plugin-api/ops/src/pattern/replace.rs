@@ -16,7 +16,7 @@ use relais_patterns::{NewValue, Number};
 use smallvec::SmallVec;
 
 /// Lends the facts about the operators of a function.
-pub type Compute<'c> = dyn Fn(&Function, &mut dyn FnMut(&mut dyn Operators)) + 'c;
+pub type WithOperators<'c> = dyn Fn(&Function, &mut dyn FnMut(&mut dyn Operators)) + 'c;
 
 impl Made<'_> {
     /// The values of a match that it uses.
@@ -47,7 +47,7 @@ struct Eval<'e> {
 /// A match whose right side is made.
 #[derive(Clone, Copy)]
 pub(super) struct Maker<'m> {
-    pub compute: &'m Compute<'m>,
+    pub compute: &'m WithOperators<'m>,
     pub program: &'m Program<'m>,
     pub known: &'m Known,
     pub rule: &'m Compiled<'m>,

@@ -49,7 +49,7 @@ pub struct DriveStats {
 }
 
 /// A rewrite's function.
-pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + 'r;
+pub type RewriteFn<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + 'r;
 
 /// Offers every live call of the operators `ops` (all calls when empty; `domain::Name` outside the default domain) to
 /// `rule` until nothing changes. New nodes are typed as they are made.
@@ -62,7 +62,7 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
-    rule: &mut Rule<'_>,
+    rule: &mut RewriteFn<'_>,
     ops: &[&str],
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
@@ -89,7 +89,7 @@ fn not_offered(op: &str, is_prim: bool) -> Option<PassError> {
 pub fn drive_while(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
-    rule: &mut Rule<'_>,
+    rule: &mut RewriteFn<'_>,
     ops: &[&str],
     options: DriveOptions,
     check: &dyn Fn() -> Result<(), PassError>,

@@ -7,7 +7,7 @@ use crate::{
 
 fn drive(
     editor: &mut Editor,
-    rule: &mut Rule<'_>,
+    rule: &mut RewriteFn<'_>,
     ops: &[&str],
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
@@ -57,7 +57,7 @@ fn relu_relu(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
 }
 
 /// The error of a rule that fails at `Neg`, and the message with which it is shown.
-fn fails_at_neg(check: &dyn Fn() -> Result<(), PassError>, rule: &mut Rule<'_>) -> (PassError, String) {
+fn fails_at_neg(check: &dyn Fn() -> Result<(), PassError>, rule: &mut RewriteFn<'_>) -> (PassError, String) {
     let mut editor = Editor::new(chain(&["Relu", "Neg", "Relu"]).into());
     let error = drive_while(&mut editor, &mut NoTypes, rule, &[], DriveOptions::default(), check).unwrap_err();
     let told = error.to_string();
@@ -236,7 +236,7 @@ fn a_declined_match_says_why() {
 }
 
 /// Rewrites a chain or graph by a local rule; the operators that are left, and the number of rounds.
-fn locally(f: Function, rule: &mut Rule<'_>, ops: &[&str]) -> (Vec<String>, usize) {
+fn locally(f: Function, rule: &mut RewriteFn<'_>, ops: &[&str]) -> (Vec<String>, usize) {
     let mut editor = Editor::new(f.into());
     let options = DriveOptions { is_local: true, ..DriveOptions::default() };
     let stats = drive(&mut editor, rule, ops, options).unwrap();
