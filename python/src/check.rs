@@ -15,7 +15,7 @@ use relais::{
 use relais_conformance::{
     check::{Evaluators, random_inputs},
     interface::output_names,
-    interpret::Stop,
+    interpret::NotComputed,
     numbers::{Comparison, Difference, Tolerance, compare_tensors},
 };
 
@@ -79,8 +79,8 @@ pub(crate) fn check(
         let (inputs, old) = found(main, &evaluators, &before, run).map_err(&not_checked)?;
         let new = match evaluators.run(&after, &inputs) {
             Ok(new) => new,
-            Err(Stop::NotCovered { why, .. }) => return Err(not_checked(why)),
-            Err(Stop::Wrong(why)) => return Err(Failed::Differ(format!("the result cannot be run: {why}"))),
+            Err(NotComputed::NotCovered { why, .. }) => return Err(not_checked(why)),
+            Err(NotComputed::Wrong(why)) => return Err(Failed::Differ(format!("the result cannot be run: {why}"))),
         };
         if old.len() != new.len() {
             return Err(Failed::Differ(format!("the model has {} outputs, and the result {}", old.len(), new.len())));
@@ -118,8 +118,8 @@ fn found(
         match evaluators.run(before, &inputs) {
             Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => return Ok((inputs, old)),
             Ok(_) => _ = first.get_or_insert("all its outputs are empty".to_owned()),
-            Err(Stop::NotCovered { why, .. }) => return Err(why),
-            Err(Stop::Wrong(why)) => _ = first.get_or_insert(why),
+            Err(NotComputed::NotCovered { why, .. }) => return Err(why),
+            Err(NotComputed::Wrong(why)) => _ = first.get_or_insert(why),
         }
     }
     Err(first.unwrap_or_else(|| "it has no inputs".to_owned()))
