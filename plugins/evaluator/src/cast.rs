@@ -4,11 +4,12 @@
 //! that ONNX leaves undefined (a float out of an integer type's range, a string that is not a number) are not
 //! evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
     doubt::{Doubt, refuse},
     elems::{Elems, encode_strings},
-    minifloat::{self, Format, Overflow},
+    minifloat,
+    minifloat::{Format, Overflow},
     scalar::{Number, Scalar, dispatch, to_odd_f32, to_odd_f64},
     shape::{checked_len, uniform, with_room},
 };

@@ -2,12 +2,14 @@
 
 use crate::{
     cast::cast,
-    cx::{Eval, bounded_work, int, not_cancelled, same_elem, table, unsupported_elem, with_elem},
-    doubles::{double_list, doubles, rounded, volume},
-    doubt::{Extent, Limits, certain_products, refuse},
     quantize::{Requantize, scalar_scale},
-    shape::{checked_len, uniform},
-    window::{Run, Windows, n_steps},
+    shared::{
+        cx::{Eval, bounded_work, int, not_cancelled, same_elem, table, unsupported_elem, with_elem},
+        doubles::{double_list, doubles, rounded, volume},
+        doubt::{Extent, Limits, certain_products, refuse},
+        shape::{checked_len, uniform},
+        window::{Run, Windows, n_steps},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},

@@ -1,7 +1,7 @@
 //! Sums of products along labelled axes. Of integers they are exact and wrap around; of floats they are added up in
 //! double precision and rounded once.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, bounded_work, not_cancelled, readable, same_elem, string, table, unsupported_elem, with_elem},
     doubles::{doubles, rounded, volume},
     doubt::{ACCUMULATORS_DIFFER, Extent, Limits, ZERO_OF_EITHER_SIGN, refuse},

@@ -1,6 +1,6 @@
 //! Losses of a classification.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, int, int_values, same_elem, string, table},
     doubles::{double_list, doubles, for_each_line, rounded, volume},
     doubt::{Doubt, Limits},

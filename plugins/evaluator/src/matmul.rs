@@ -4,13 +4,15 @@
 //! evaluated.
 
 use crate::{
-    cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
-    doubles::doubles,
-    doubt::{ACCUMULATORS_DIFFER, ZERO_OF_EITHER_SIGN, is_within, refuse},
-    elementwise::{any, uniform_value, zip},
     quantize::{Requantize, scalar_scale},
-    scalar::{Float, Number, Scalar, dispatch},
-    shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
+    shared::{
+        cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
+        doubles::doubles,
+        doubt::{ACCUMULATORS_DIFFER, ZERO_OF_EITHER_SIGN, is_within, refuse},
+        elementwise::{any, uniform_value, zip},
+        scalar::{Float, Number, Scalar, dispatch},
+        shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -184,7 +186,7 @@ fn has_negative<T: Float>(a: &Tensor, b: &Tensor) -> bool {
 fn centred(cx: &EvalCx<'_>, x: &Tensor, zero: Option<&Tensor>, per: usize) -> Eval {
     let x32 = crate::cast::cast(cx, x, ElemType::INT32)?;
     if !matches!(x.elem(), ElemType::INT8 | ElemType::UINT8) {
-        return Err(crate::cx::unsupported_elem(x.elem()));
+        return Err(crate::shared::cx::unsupported_elem(x.elem()));
     }
     let Some(zero) = zero else { return Ok(x32) };
     same_elem(x, zero)?;
@@ -223,7 +225,7 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
     if !flag(cx, name, false)? {
         return Ok(x.clone());
     }
-    crate::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
+    crate::shared::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
 }
 
 /// Of floats only: ONNX does not define a scaled sum of integers.
@@ -236,7 +238,7 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     }
     let elem = a.elem();
     if !elem.is_float() {
-        return Err(crate::cx::unsupported_elem(elem));
+        return Err(crate::shared::cx::unsupported_elem(elem));
     }
     let matrices = Matrices::new(cx, &a, &b)?;
     let scaled = dispatch!(elem, T in floats => {
@@ -257,7 +259,7 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     dispatch!(elem, T in floats => {
         let round = |sum: f64| T::rounded(sum);
         let result = match uniform_value::<T>(c) {
-            Some(c) => crate::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
+            Some(c) => crate::shared::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
             None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
         }?;
         certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result)?;

@@ -1,12 +1,12 @@
 //! Operators that move whole regions: each result is one walk along strides, or a few.
 
-use crate::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, same_elem, string, table, tensor_error},
-    elems::{Elems, strided},
-    shape::{Walk, axes, axis, broadcast, broadcast_strides, checked_len, sizes, strides, uniform},
+use crate::shared::{
+    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, string, table, tensor_error},
+    elems::{Elems, broadcast_strides_of, data_strides, dims_from, strided},
+    shape::{axes, broadcast, checked_len, sizes, strides, uniform},
 };
 use relais_plugin_api::{
-    ir::{Tensor, element_count},
+    ir::Tensor,
     op::{EvalCx, OpError},
 };
 
@@ -15,26 +15,15 @@ table! {
     "Expand" @ 8 => expand,
     "Tile" @ 1 => tile,
     "Slice" @ 1 => slice,
-    "Split" @ 1 => split,
-    "Concat" @ 1 => concat,
     "DepthToSpace" @ 1 => depth_to_space,
     "SpaceToDepth" @ 1 => space_to_depth,
     "ReverseSequence" @ 10 => reverse_sequence,
     "Trilu" @ 14 => trilu,
-    "Where" @ 9 => select,
 }
 
 /// Product of sizes that a result has, or an error beyond 64 bits.
 fn product(a: u64, b: u64) -> Eval<u64> {
     a.checked_mul(b).ok_or_else(|| OpError::unsupported("a dimension of the result is beyond 64 bits"))
-}
-
-/// The strides of a tensor; of a splat, whose elements need no place, all zero.
-fn data_strides(data: &Tensor) -> Eval<Vec<isize>> {
-    match data.as_splat() {
-        Some(_) => Ok(vec![0; data.dims().len()]),
-        None => Ok(strides(&sizes(data.dims())?)),
-    }
 }
 
 fn transpose(cx: &EvalCx<'_>) -> Eval {
@@ -53,11 +42,6 @@ fn transpose(cx: &EvalCx<'_>) -> Eval {
     strided(cx, data, &dims, &strides, 0)
 }
 
-fn dims_from(list: &[i64], what: &str) -> Eval<Vec<u64>> {
-    let convert = |&dim| u64::try_from(dim).map_err(|_| OpError::invalid(format_args!("{what} has the entry {dim}")));
-    list.iter().map(convert).collect()
-}
-
 fn expand(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let wanted = dims_from(&int_list(cx, cx.require(1)?, "the shape")?, "the shape")?;
@@ -70,13 +54,6 @@ fn expand(cx: &EvalCx<'_>) -> Eval {
         return uniform(data.elem(), &dims, element);
     }
     strided(cx, data, &dims, &broadcast_strides_of(data, &dims)?, 0)
-}
-
-fn broadcast_strides_of(data: &Tensor, dims: &[u64]) -> Eval<Vec<isize>> {
-    match data.as_splat() {
-        Some(_) => Ok(vec![0; dims.len()]),
-        None => broadcast_strides(data.dims(), dims),
-    }
 }
 
 fn tile(cx: &EvalCx<'_>) -> Eval {
@@ -154,93 +131,6 @@ fn slice(cx: &EvalCx<'_>) -> Eval {
         strides[at] = if len > 1 { strides[at].wrapping_mul(steps[i] as isize) } else { 0 };
     }
     strided(cx, data, &dims, &strides, offset)
-}
-
-fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
-    let data = cx.require(0)?;
-    if cx.version() < 2 && cx.input(1).is_some() {
-        return Err(OpError::unsupported("lengths as an input before operator-set version 2"));
-    }
-    let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
-    let dim = data.dims()[at];
-    let parts: Vec<u64> = match ints_attr_or_input(cx, "split", 1, 13)? {
-        Some(parts) => dims_from(&parts, "`split`")?,
-        None => {
-            let n = match int(cx, "num_outputs")? {
-                Some(n) => u64::try_from(n).unwrap_or(0),
-                None => cx.n_outputs() as u64,
-            };
-            if n == 0 || n > cx.n_outputs().max(1) as u64 {
-                return Err(OpError::invalid(format_args!("{n} parts for {} results", cx.n_outputs())));
-            }
-            if cx.version() < 18 && dim % n != 0 {
-                return Err(OpError::invalid(format_args!("size {dim} cannot be split into {n} equal parts")));
-            }
-            let each = dim.div_ceil(n);
-            (0..n).map(|part| dim.saturating_sub(part.saturating_mul(each)).min(each)).collect()
-        }
-    };
-    if parts.len() < cx.n_outputs() {
-        return Err(OpError::invalid(format_args!("{} parts for {} results", parts.len(), cx.n_outputs())));
-    }
-    if parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part)) != Some(dim) {
-        return Err(OpError::invalid(format_args!("parts {parts:?} do not add up to size {dim}")));
-    }
-    let strides = data_strides(data)?;
-    let mut offset = 0;
-    let mut results = Vec::with_capacity(parts.len());
-    for part in parts {
-        let mut dims = data.dims().to_vec();
-        dims[at] = part;
-        results.push(strided(cx, data, &dims, &strides, offset)?);
-        offset = offset.wrapping_add((part as isize).wrapping_mul(strides[at]));
-    }
-    Ok(results)
-}
-
-fn concat(cx: &EvalCx<'_>) -> Eval {
-    let first = cx.require(0)?;
-    let default = if cx.version() < 4 { Some(1) } else { None };
-    let wanted = int(cx, "axis")?.or(default).ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
-    let at = axis(wanted, first.dims().len())?;
-    let inputs: Vec<&Tensor> = (0..cx.n_inputs()).map(|index| cx.require(index)).collect::<Eval<_>>()?;
-    let mut dims = first.dims().to_vec();
-    dims[at] = 0;
-    for input in &inputs {
-        same_elem(first, input)?;
-        let others = |tensor: &Tensor| {
-            tensor.dims().iter().enumerate().filter(|(i, _)| *i != at).map(|(_, &d)| d).collect::<Vec<_>>()
-        };
-        if input.dims().len() != dims.len() || others(input) != others(first) {
-            return Err(OpError::invalid(format_args!(
-                "shapes {:?} and {:?} differ beside axis {at}",
-                first.dims(),
-                input.dims()
-            )));
-        }
-        dims[at] = dims[at]
-            .checked_add(input.dims()[at])
-            .ok_or_else(|| OpError::unsupported("a dimension of the result is beyond 64 bits"))?;
-    }
-    let parts: Vec<&Tensor> = inputs.iter().copied().filter(|input| !input.is_empty()).collect();
-    if let Some(element) = parts.first().and_then(|part| part.as_splat())
-        && parts.iter().all(|part| part.as_splat() == Some(element))
-    {
-        return uniform(first.elem(), &dims, element);
-    }
-    let len = checked_len(cx, first.elem(), &dims)?;
-    let parts: Vec<(Elems<'_>, usize)> = parts
-        .into_iter()
-        .map(|part| Ok((Elems::of(cx, part)?, sizes(&part.dims()[at..])?.iter().product())))
-        .collect::<Eval<_>>()?;
-    let mut out = Elems::zero(first.elem()).empty(len)?;
-    let n_rows = if len == 0 { 0 } else { element_count(&dims[..at]).unwrap_or(0) as usize };
-    for row in 0..n_rows {
-        for (part, width) in &parts {
-            out.extend(part, row * width, *width);
-        }
-    }
-    out.into_tensor(cx, first.elem(), &dims)
 }
 
 /// Data of rank 4 and the block size, which divides the dimensions given.
@@ -334,7 +224,7 @@ fn trilu(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let upper = flag(cx, "upper", true)?;
     let k = match cx.input(1) {
-        Some(k) => crate::cx::int_scalar(cx, k, "`k`")?,
+        Some(k) => crate::shared::cx::int_scalar(cx, k, "`k`")?,
         None => 0,
     };
     let rank = data.dims().len();
@@ -363,45 +253,4 @@ fn trilu(cx: &EvalCx<'_>) -> Eval {
         }
     }
     out.into_tensor(cx, data.elem(), data.dims())
-}
-
-fn select(cx: &EvalCx<'_>) -> Eval {
-    let (condition, x, y) = (cx.require(0)?, cx.require(1)?, cx.require(2)?);
-    same_elem(x, y)?;
-    if condition.elem() != relais_plugin_api::ir::ElemType::BOOL {
-        return Err(OpError::invalid(format_args!("the condition has element type `{}`", condition.elem())));
-    }
-    let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
-    if let Some(condition) = crate::elementwise::uniform_value::<bool>(condition) {
-        let taken = if condition { x } else { y };
-        return strided(cx, taken, &dims, &broadcast_strides_of(taken, &dims)?, 0);
-    }
-    if let Some(element) = x.as_splat()
-        && y.as_splat() == Some(element)
-    {
-        return uniform(x.elem(), &dims, element);
-    }
-    let len = checked_len(cx, x.elem(), &dims)?;
-    let mut out = Elems::zero(x.elem()).empty(len)?;
-    if len > 0 {
-        let condition_bytes = condition.to_bytes();
-        // Of a splat one element is enough.
-        let part = |tensor| match Tensor::as_splat(tensor) {
-            Some(_) => Ok(Elems::first(tensor)),
-            None => Elems::of(cx, tensor),
-        };
-        let (x_elems, y_elems) = (part(x)?, part(y)?);
-        let strides = [condition, x, y].map(|tensor| broadcast_strides_of(tensor, &dims));
-        let [Ok(c), Ok(a), Ok(b)] = strides else {
-            return Err(OpError::unsupported("a dimension does not fit memory"));
-        };
-        for [c, a, b] in Walk::new(&sizes(&dims)?, [&c, &a, &b]) {
-            if condition_bytes[c as usize] != 0 {
-                out.extend(&x_elems, a as usize, 1);
-            } else {
-                out.extend(&y_elems, b as usize, 1);
-            }
-        }
-    }
-    out.into_tensor(cx, x.elem(), &dims)
 }

@@ -3,7 +3,7 @@
 //! They are computed in double precision and rounded once. Where the deviation is small compared with the mean, results
 //! depend on how a runtime adds up, and nothing is evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, float, int, ints, same_elem, table},
     doubles::{double_list, doubles, for_each_line, rounded, spread_doubles, volume},
     doubt::{Doubt, Limits, refuse},
@@ -242,7 +242,7 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
         return uniform(data.elem(), data.dims(), &[]);
     }
     checked_len(cx, data.elem(), data.dims())?;
-    crate::cx::bounded_work(cx, [data.len(), n_channels.min(width as u64)])?;
+    crate::shared::cx::bounded_work(cx, [data.len(), n_channels.min(width as u64)])?;
     let n_channels = n_channels as usize;
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
@@ -309,8 +309,9 @@ fn mean_variance_normalization(cx: &EvalCx<'_>) -> Eval {
     // The group of each element: its place along the axes that stay.
     let kept: Vec<u64> = (0..rank).map(|at| if is_reduced[at] { 1 } else { data.dims()[at] }).collect();
     let n_groups = volume(&kept)?;
-    let strides = crate::shape::broadcast_strides(&kept, data.dims())?;
-    let groups = || crate::shape::Walk::new(&crate::shape::sizes(data.dims()).unwrap_or_default(), [&strides]);
+    let strides = crate::shared::shape::broadcast_strides(&kept, data.dims())?;
+    let groups =
+        || crate::shared::shape::Walk::new(&crate::shared::shape::sizes(data.dims()).unwrap_or_default(), [&strides]);
     let mut means = vec![0.0; n_groups];
     let mut squares = vec![0.0; n_groups];
     let count = (len / n_groups) as f64;

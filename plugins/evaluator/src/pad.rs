@@ -1,6 +1,6 @@
 //! Padding and cropping.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, float, int_list, ints, same_elem, string, table},
     elems::Elems,
     scalar::{Float, dispatch},

@@ -2,14 +2,17 @@
 
 use crate::{
     cast::cast,
-    cx::{
-        Eval, bounded_work, flag, float, int, int_list, int_values, not_cancelled, table, unsupported_elem, with_elem,
+    shared::{
+        cx::{
+            Eval, bounded_work, flag, float, int, int_list, int_values, not_cancelled, table, unsupported_elem,
+            with_elem,
+        },
+        doubles::{doubles, rounded, volume},
+        doubt::{Doubt, Extent, Limits, refuse},
+        elems::Elems,
+        shape::{checked_len, uniform},
+        window::{Run, Windows, n_steps},
     },
-    doubles::{doubles, rounded, volume},
-    doubt::{Doubt, Extent, Limits, refuse},
-    elems::Elems,
-    shape::{checked_len, uniform},
-    window::{Run, Windows, n_steps},
 };
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor},

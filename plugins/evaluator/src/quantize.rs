@@ -2,11 +2,13 @@
 
 use crate::{
     cast,
-    cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
-    doubles::doubles,
-    doubt::{Doubt, Limits, refuse},
-    elementwise::{any, zip},
-    scalar::{Number, dispatch},
+    shared::{
+        cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
+        doubles::doubles,
+        doubt::{Doubt, Limits, refuse},
+        elementwise::{any, zip},
+        scalar::{Number, dispatch},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -26,7 +28,7 @@ fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
         [] | [1] => factor.reshaped(&[]),
         [n] => {
             let rank = data.dims().len();
-            let at = crate::shape::axis(int(cx, "axis")?.unwrap_or(1), rank)?;
+            let at = crate::shared::shape::axis(int(cx, "axis")?.unwrap_or(1), rank)?;
             if data.dims()[at] != n {
                 return Err(OpError::invalid(format_args!("{n} scales for an axis of size {}", data.dims()[at])));
             }
@@ -90,7 +92,7 @@ pub fn scalar_scale(cx: &EvalCx<'_>, index: usize) -> Eval<f64> {
 fn dequantize(cx: &EvalCx<'_>) -> Eval {
     let (x, scale) = (cx.require(0)?, cx.require(1)?);
     if !matches!(scale.elem(), ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16) {
-        return Err(crate::cx::unsupported_elem(scale.elem()));
+        return Err(crate::shared::cx::unsupported_elem(scale.elem()));
     }
     let out = match int(cx, "output_dtype")?.unwrap_or(0) {
         0 => scale.elem(),

@@ -1,11 +1,13 @@
 //! Recurrent networks, step by step. Sums are added up in double precision, and every result is rounded once.
 
 use crate::{
-    cx::{Eval, bounded_work, flag, float, int, int_values, not_cancelled, same_elem, string, table},
-    doubles::{doubles, rounded, volume},
-    doubt::{Doubt, Limits},
-    math::{sigmoid, softplus},
-    shape::checked_len,
+    activation::{sigmoid, softplus},
+    shared::{
+        cx::{Eval, bounded_work, flag, float, int, int_values, not_cancelled, same_elem, string, table},
+        doubles::{doubles, rounded, volume},
+        doubt::{Doubt, Limits},
+        shape::checked_len,
+    },
 };
 use relais_plugin_api::{
     ir::{AttrValue, Tensor},

@@ -1,13 +1,11 @@
 //! Operators that change the dimensions of a tensor, or return them. No element is copied.
 
-use crate::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error, unsupported_elem},
-    doubt::refuse,
-    elementwise::uniform_value,
-    shape::{axes, axis, uniform},
+use crate::shared::{
+    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error},
+    shape::{axes, axis},
 };
 use relais_plugin_api::{
-    ir::{ElemType, Tensor, element_count},
+    ir::{Tensor, element_count},
     op::{EvalCx, OpError},
 };
 
@@ -16,32 +14,9 @@ table! {
     "Flatten" @ 1 => flatten,
     "Squeeze" @ 1 => squeeze,
     "Unsqueeze" @ 1 => unsqueeze,
-    "Dropout" @ 1 => dropout,
     "Identity" @ 1 => |cx| Ok::<Tensor, OpError>(cx.require(0)?.clone()),
     "Shape" @ 1 => shape,
     "Size" @ 1 => size,
-}
-
-/// In inference, the data.
-fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
-    let data = cx.require(0)?;
-    let is_training = match cx.version() {
-        ..7 => !flag(cx, "is_test", false)?,
-        7..12 => false,
-        _ => cx.input(2).is_some_and(|mode| uniform_value::<bool>(mode) != Some(false)),
-    };
-    if is_training {
-        return Err(OpError::unsupported("random elements"));
-    }
-    if cx.n_outputs() < 2 {
-        return Ok(vec![data.clone()]);
-    }
-    refuse(cx, cx.version() < 12, "a mask before operator-set version 12")?;
-    if cx.version() < 10 {
-        let mask = Tensor::full(data.elem(), data.dims(), 1.0);
-        return Ok(vec![data.clone(), mask.ok_or_else(|| unsupported_elem(data.elem()))?]);
-    }
-    Ok(vec![data.clone(), uniform(ElemType::BOOL, data.dims(), &[1])?])
 }
 
 fn with_dims(data: &Tensor, dims: &[u64]) -> Eval {

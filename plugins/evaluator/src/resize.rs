@@ -3,7 +3,7 @@
 //! Places in the data are computed in double precision. Where a runtime that computes them in `float32` would take
 //! another element, or would take the size that is scaled for the resulting one, nothing is evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, bounded_work, flag, float, int_list, ints, not_cancelled, string, table, unsupported_elem},
     doubles::{doubles, rounded, volume},
     doubt::refuse,

@@ -1,6 +1,6 @@
 //! Windows of signals: sums of cosines.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, int, int_scalar, table},
     doubles::rounded,
     shape::{checked_len, with_room},

@@ -15,7 +15,7 @@ const MAX_LINES: usize = 700;
 const LONG: &[(&str, &str)] = &[
     ("host/src/plugin/record.rs", "the reader of one format, kind by kind"),
     ("plugin-api/src/boundary/record.rs", "the writer of one format, kind by kind"),
-    ("plugins/operators/src/schema/formals.rs", "made from the onnx package, a line for each operator"),
+    ("plugins/operators/src/schema/onnx.rs", "made from the onnx package, a line for each version of an operator"),
 ];
 
 /// Where unsafe code stands.

@@ -1,6 +1,6 @@
 //! Activations.
 
-use super::{Made, body, elem, is_wide, reduced, scalar, unknown};
+use super::shared::{Made, body, elem, number, scalar, unknown};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -9,7 +9,7 @@ use relais_plugin_api::{
 /// A body of numbers of the element type of `x`, and of attributes with these defaults.
 fn activation(call: &OpCall<'_>, params: &[&str], numbers: &[(&str, f32)], lines: &str) -> Made {
     let like = |value: f32| match call.elem(0) {
-        ElemType::UNKNOWN => format!("CastLike({}, %{})", super::number(value), params[0]),
+        ElemType::UNKNOWN => format!("CastLike({}, %{})", number(value), params[0]),
         elem => format!("Identity({})", scalar(elem, value)),
     };
     if call.elem(0) == ElemType::UNKNOWN && call.version() < 15 {
@@ -158,52 +158,10 @@ pub fn gelu(call: &OpCall<'_>) -> Made {
     body(call, &["x"], &lines, &["y"])
 }
 
-/// The axis of a softmax.
-fn axis(call: &OpCall<'_>) -> i64 {
-    call.attrs().int("axis").unwrap_or(-1)
-}
+pub const HARD_SWISH: &str = r#"def @HardSwish(%x) #[opset = {"": 22}] {
+    %h = HardSigmoid(%x, alpha = 0.16666667, beta = 0.5); Mul(%x, %h)
+}"#;
 
-/// `Softmax` along one axis.
-pub fn softmax(call: &OpCall<'_>) -> Made {
-    let (max, sum) =
-        (reduced(call, "ReduceMax", "x", &[axis(call)], true), reduced(call, "ReduceSum", "e", &[axis(call)], true));
-    let lines = format!("  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %y = Div(%e, %s);\n");
-    body(call, &["x"], &lines, &["y"])
-}
-
-/// The lines that compute the logarithm `%p` of the softmax of `%x` along an axis.
-pub fn log_softmax_lines(call: &OpCall<'_>, axis: i64) -> String {
-    let (max, sum) = (reduced(call, "ReduceMax", "x", &[axis], true), reduced(call, "ReduceSum", "e", &[axis], true));
-    format!(
-        "  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %l = Log(%s);\n  %p = Sub(%d, %l);\n"
-    )
-}
-
-/// `LogSoftmax` along one axis.
-pub fn log_softmax(call: &OpCall<'_>) -> Made {
-    body(call, &["x"], &log_softmax_lines(call, axis(call)), &["p"])
-}
-
-/// `CastLike`: a cast to the element type of the second argument.
-pub fn cast_like(call: &OpCall<'_>) -> Made {
-    let to = elem(call, 1)?.0;
-    let attrs = call.attrs();
-    let saturate = attrs.int("saturate").map_or_else(String::new, |saturate| format!(", saturate = {saturate}"));
-    let mode = attrs.str("round_mode").map_or_else(String::new, |mode| format!(", round_mode = \"{mode}\""));
-    body(call, &["x", "like"], &format!("  %y = Cast(%x, to = {to}{saturate}{mode});\n"), &["y"])
-}
-
-/// `Bernoulli`: ones where a uniform random number is below the probability.
-pub fn bernoulli(call: &OpCall<'_>) -> Made {
-    let elem = elem(call, 0)?;
-    let seed = call.attrs().float("seed").map_or_else(String::new, |seed| format!(", seed = {}", super::number(seed)));
-    let to = call.attrs().int("dtype").unwrap_or(elem.0.into());
-    // Random numbers of few bits would not be below small probabilities.
-    let wide = if is_wide(elem) { elem } else { ElemType::FLOAT };
-    let lines = format!(
-        "  %p = Cast(%x, to = {0});\n  %r = RandomUniformLike(%p, low = 0.0, high = 1.0, dtype = {0}{seed});\n  \
-         %b = Less(%r, %p);\n  %y = Cast(%b, to = {to});\n",
-        wide.0
-    );
-    body(call, &["x"], &lines, &["y"])
-}
+pub const MISH: &str = r#"def @Mish(%x) #[opset = {"": 22}] {
+    %s = Softplus(%x); %t = Tanh(%s); Mul(%x, %t)
+}"#;

@@ -1,6 +1,6 @@
 //! Attention and what stands around it.
 
-use super::{Made, body, cast, elem, rank, scalar, size, unknown};
+use super::shared::{Made, body, cast, elem, number, rank, scalar, unknown};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -80,7 +80,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
     let mut biased = "capped";
     if has_mask {
         let rank = rank(call, 3)?;
-        lines += &match super::elem(call, 3)? {
+        lines += &match super::shared::elem(call, 3)? {
             ElemType::BOOL => format!("  %bias = Where(%mask, {zero}, {low});\n"),
             other => cast("bias", "mask", other, elem),
         };
@@ -145,7 +145,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
          %sum = ReduceSum(%e, [-1], keepdims = 1);\n  %count = Where(%none, {one}, %sum);\n  %p = Div(%e, %count);\n"
     );
     lines += &cast("weights", "p", wide, elem);
-    lines += &cast("values", "v_all", super::elem(call, 2)?, elem);
+    lines += &cast("values", "v_all", super::shared::elem(call, 2)?, elem);
     lines += "  %heads = MatMul(%weights, %values);\n";
     lines += match is_packed {
         true => "  %back = Transpose(%heads, perm = [0, 2, 1, 3]);\n  %y = Reshape(%back, [0, 0, -1]);\n",
@@ -228,7 +228,7 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
         other => return Err(OpError::unsupported(format_args!("`update_rule` is `{other}`"))),
     };
     let single = ElemType::FLOAT;
-    let kept = if call.has_arg(3) { super::elem(call, 3)? } else { elem };
+    let kept = if call.has_arg(3) { super::shared::elem(call, 3)? } else { elem };
     let mut lines = String::new();
     // The sequence comes first: `[sequence, batch, heads, size]`.
     let stepwise = |result: &str, value: &str, from: ElemType, heads: &str| {
@@ -246,11 +246,11 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
     lines += &format!("  %q = Reshape(%queries, [0, 0, {of_keys}, {group}, -1]);\n");
     let mut scanned = vec![("qt", "q"), ("kt", "k"), ("vt", "v")];
     if is_gated {
-        lines += &stepwise("g", "decay", super::elem(call, 4)?, &of_keys.to_string());
+        lines += &stepwise("g", "decay", super::shared::elem(call, 4)?, &of_keys.to_string());
         scanned.push(("gt", "g"));
     }
     if is_delta {
-        lines += &cast("beta_single", "beta", super::elem(call, 5)?, single);
+        lines += &cast("beta_single", "beta", super::shared::elem(call, 5)?, single);
         lines += "  %beta_turned = Transpose(%beta_single, perm = [1, 0, 2]);\n  %b = Unsqueeze(%beta_turned, [3]);\n";
         scanned.push(("bt", "b"));
     }
@@ -262,7 +262,7 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
         false => "  %before = Expand(0.0, %state_shape);\n".to_owned(),
     };
     lines += &match attrs.float("scale").filter(|scale| *scale != 0.0) {
-        Some(scale) => format!("  %scale = Identity({});\n", super::number(scale)),
+        Some(scale) => format!("  %scale = Identity({});\n", number(scale)),
         None => {
             "  %width = Cast(%size_k, to = 1);\n  %root = Sqrt(%width);\n  %scale = Reciprocal(%root);\n".to_owned()
         }
@@ -296,34 +296,4 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
     lines += &cast("y", "o_single", single, elem);
     lines += &cast("present", "after", single, kept);
     body(call, &["query", "key", "value", "past", "decay", "beta"], &lines, &["y", "present"])
-}
-
-/// `CausalConvWithState`: a convolution of each channel, over what came before and the input.
-pub fn causal_conv_with_state(call: &OpCall<'_>) -> Made {
-    let elem = elem(call, 0)?;
-    let channels = size(call, 1, 0).or_else(|| size(call, 0, 1)).ok_or_else(|| unknown("the number of channels"))?;
-    let mut lines = match call.has_arg(3) {
-        true => "  %before = Identity(%past);\n".to_owned(),
-        false => format!(
-            "  %front = Shape(%x, start = 0, end = 2);\n  %k = Shape(%weight, start = 2);\n  %n = Sub(%k, [1]);\n  \
-             %shape = Concat(%front, %n, axis = 0);\n  %before = Expand({}, %shape);\n",
-            scalar(elem, 0.0)
-        ),
-    };
-    let bias = if call.has_arg(2) { ", %bias" } else { "" };
-    lines += &format!(
-        "  %all = Concat(%before, %x, axis = 2);\n  %length = Shape(%x, start = 2);\n  \
-         %present = Slice(%all, %length, [{}], [2]);\n  %o = Conv(%all, %weight{bias}, group = {channels});\n",
-        i64::MAX
-    );
-    lines += &match call.attrs().str("activation").unwrap_or("none") {
-        "none" => "  %y = Identity(%o);\n".to_owned(),
-        "silu" | "swish" => {
-            cast("w", "o", elem, ElemType::FLOAT)
-                + "  %s = Sigmoid(%w);\n  %a = Mul(%w, %s);\n"
-                + &cast("y", "a", ElemType::FLOAT, elem)
-        }
-        other => return Err(OpError::unsupported(format_args!("`activation` is `{other}`"))),
-    };
-    body(call, &["x", "weight", "bias", "past"], &lines, &["y", "present"])
 }

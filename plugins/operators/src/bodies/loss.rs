@@ -1,6 +1,9 @@
 //! Losses.
 
-use super::{Made, activation::log_softmax_lines, body, elem, scalar, squeezed};
+use super::{
+    shared::{Made, body, elem, scalar, squeezed},
+    softmax::log_softmax_lines,
+};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The lines that compute `%loss` from the logarithms `%p` of probabilities, `%target`, and `%weight` if it is there.

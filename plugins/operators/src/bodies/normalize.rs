@@ -1,6 +1,6 @@
 //! Normalisations.
 
-use super::{Made, body, cast, elem, rank, reduced, scalar, size, stash_type, unknown};
+use super::shared::{Made, body, cast, elem, rank, reduced, scalar, size, stash_type, unknown};
 use relais_plugin_api::{
     ir::{Dim, ElemType},
     op::{OpCall, OpError},

@@ -1,6 +1,6 @@
 //! Reductions that are sums of something.
 
-use super::{Made, body, elem, is_wide};
+use super::shared::{Made, body, elem, is_wide};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},

@@ -1,10 +1,7 @@
 //! Activation functions.
 
-use super::{Made, NONE, Text, elem};
-use relais_plugin_api::{
-    ir::Tensor,
-    op::{OpCall, OpError},
-};
+use super::shared::{Made, NONE, Text, by_slope, elem};
+use relais_plugin_api::op::OpCall;
 
 /// A gradient that is that of the result where the argument is positive, and a product elsewhere. In the slope, `$` is a
 /// scalar with the given number.
@@ -117,11 +114,8 @@ pub fn clip(call: &OpCall<'_>) -> Made {
     t.gives(results)
 }
 
-/// `Dropout`, where nothing is dropped.
-pub fn dropout(call: &OpCall<'_>) -> Made {
-    let is_off = |constant: &Tensor| constant.to_bytes().iter().all(|&byte| byte == 0);
-    if call.version() >= 12 && call.has_arg(2) && !call.constant(2).is_some_and(is_off) {
-        return Err(OpError::unsupported("it may be in training mode"));
-    }
-    Text::new(call)?.gives(["%d0"])
+/// `Sigmoid`.
+pub fn sigmoid(call: &OpCall<'_>) -> Made {
+    let one = Text::new(call)?.scalar(elem(call, 0)?, 1.0);
+    by_slope(call, &[&format!("Sub({one}, %y0)"), "Mul(%y0, $)"])
 }

@@ -1,6 +1,6 @@
 //! Products of matrices.
 
-use super::{Made, Text, dims, elem, output_dims};
+use super::shared::{Made, Text, dims, elem, output_dims};
 use relais_plugin_api::{
     ir::Dims,
     op::{OpCall, OpError},

@@ -1,10 +1,10 @@
 //! Pooling.
 
-use super::{
-    Made, Text,
-    conv::{Window, cut_like},
-    elem, int, ints,
-    movement::scattered,
+use super::shared::{
+    Made, Text, dims, elem, int, ints,
+    picked::scattered,
+    ratio::{ratio, shared},
+    window::{Window, cut_like},
 };
 use relais_plugin_api::op::{OpCall, OpError};
 
@@ -84,4 +84,20 @@ pub fn average_pool(call: &OpCall<'_>) -> Made {
     }
     let x = t.reshaped_like(&x, "%a0");
     t.gives([x])
+}
+
+/// `GlobalAveragePool`.
+pub fn global_average(call: &OpCall<'_>) -> Made {
+    let mut t = Text::new(call)?;
+    let n = ratio(&mut t)?;
+    let each = t.line(format_args!("Div(%d0, {n})"));
+    let x = t.spread_like(&each, "%a0");
+    t.gives([x])
+}
+
+/// `GlobalMaxPool`.
+pub fn global_max(call: &OpCall<'_>) -> Made {
+    let t = Text::new(call)?;
+    let axes: Vec<i64> = (2..dims(call, 0)?.len() as i64).collect();
+    shared(t, "%y0", "%d0", |t, share| t.sum_to_one(share, &axes))
 }

@@ -1,10 +1,10 @@
 //! Reductions.
 
-use super::{Made, Text, dims, elem, output_dims, sizes};
-use relais_plugin_api::{
-    ir::{Dim, ElemType},
-    op::{OpCall, OpError},
+use super::shared::{
+    Made, Text,
+    ratio::{ratio, shared},
 };
+use relais_plugin_api::op::{OpCall, OpError};
 
 /// The axes of a reduction.
 enum Axes {
@@ -54,30 +54,6 @@ pub fn sum(call: &OpCall<'_>) -> Made {
     t.gives([x])
 }
 
-/// How many elements of the argument each of the result is made of.
-fn ratio(t: &mut Text<'_, '_>) -> Made {
-    let elem = elem(t.call, 0)?;
-    let count = |dims: &[Dim]| sizes(dims).map(|sizes| sizes.iter().map(|&size| size as f64).product::<f64>());
-    let known = dims(t.call, 0).ok().and_then(|dims| count(&dims));
-    let result = output_dims(t.call, 0).ok().and_then(|dims| count(&dims));
-    if let (Some(all), Some(result)) = (known, result)
-        && result > 0.0
-    {
-        return Ok(t.scalar(elem, all / result));
-    }
-    // In double precision, in which every count is exact.
-    let size = |t: &mut Text<'_, '_>, value: &str| {
-        let size = t.line(format_args!("Size({value})"));
-        t.line(format_args!("Cast({size}, to = 11)"))
-    };
-    let (all, result) = (size(t, "%a0"), size(t, "%y0"));
-    let ratio = t.line(format_args!("Div({all}, {result})"));
-    match elem {
-        ElemType::DOUBLE => Ok(ratio),
-        _ => Ok(t.line(format_args!("Cast({ratio}, to = {})", elem.0))),
-    }
-}
-
 /// `ReduceMean`.
 pub fn mean(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
@@ -85,31 +61,6 @@ pub fn mean(call: &OpCall<'_>) -> Made {
     let each = t.line(format_args!("Div(%d0, {n})"));
     let value = with_axes(&mut t, &each)?;
     let x = t.spread_like(&value, "%a0");
-    t.gives([x])
-}
-
-/// `GlobalAveragePool`.
-pub fn global_average(call: &OpCall<'_>) -> Made {
-    let mut t = Text::new(call)?;
-    let n = ratio(&mut t)?;
-    let each = t.line(format_args!("Div(%d0, {n})"));
-    let x = t.spread_like(&each, "%a0");
-    t.gives([x])
-}
-
-/// The gradient of the elements that are the greatest or the least along axes; they share it.
-fn shared(
-    mut t: Text<'_, '_>,
-    result: &str,
-    gradient: &str,
-    count: impl FnOnce(&mut Text<'_, '_>, &str) -> String,
-) -> Made {
-    let elem = elem(t.call, 0)?;
-    let is_it = t.line(format_args!("Equal(%a0, {result})"));
-    let share = t.line(format_args!("Cast({is_it}, to = {})", elem.0));
-    let n = count(&mut t, &share);
-    let each = t.line(format_args!("Div({gradient}, {n})"));
-    let x = t.line(format_args!("Mul({share}, {each})"));
     t.gives([x])
 }
 
@@ -123,11 +74,4 @@ pub fn extreme(call: &OpCall<'_>) -> Made {
         Axes::These(axes) => t.sum_to_one(share, &axes),
         Axes::Computed => t.line(format_args!("ReduceSum({share}, %a1, keepdims = 1)")),
     })
-}
-
-/// `GlobalMaxPool`.
-pub fn global_max(call: &OpCall<'_>) -> Made {
-    let t = Text::new(call)?;
-    let axes: Vec<i64> = (2..dims(call, 0)?.len() as i64).collect();
-    shared(t, "%y0", "%d0", |t, share| t.sum_to_one(share, &axes))
 }

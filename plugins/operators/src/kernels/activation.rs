@@ -1,6 +1,12 @@
 //! Activation functions.
 
-use super::{Done, declined, float, floats, map, math::each, numbers, same_elem, wide};
+use super::shared::{
+    Done, declined,
+    elementwise::each,
+    float, floats, numbers, same_elem,
+    spread::{map, map_as},
+    volume, wide,
+};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -205,7 +211,7 @@ pub fn prelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let elem = same_elem(kernel, &[x, slope])?;
     numbers(elem)?;
     let sizes = kernel.sizes(slope);
-    if call.version() < 7 && super::volume(&sizes) != 1 && sizes != kernel.sizes(x) {
+    if call.version() < 7 && volume(&sizes) != 1 && sizes != kernel.sizes(x) {
         return declined("before version 7, its slope is one for each channel");
     }
     let data = kernel.sizes(x);
@@ -260,7 +266,7 @@ pub fn clip(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let bounds: Vec<Option<NodeId>> = [1, 2].into_iter().map(|at| kernel.input(at)).collect();
     for &bound in bounds.iter().flatten() {
-        if super::volume(&kernel.sizes(bound)) != 1 || kernel.elem(bound) != elem {
+        if volume(&kernel.sizes(bound)) != 1 || kernel.elem(bound) != elem {
             return Err(OpError::invalid("a bound is not one element of its type"));
         }
     }
@@ -268,7 +274,7 @@ pub fn clip(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         .chain(bounds.iter().flatten().map(|&bound| (bound, Vec::new())))
         .collect();
     let sizes = kernel.sizes(y);
-    super::map_as(kernel, &inputs, y, &sizes, |b, values| {
+    map_as(kernel, &inputs, y, &sizes, |b, values| {
         let (least, most) = match (bounds[0].is_some(), bounds[1].is_some()) {
             (true, has_most) => (Some(values[1]), has_most.then(|| values[2])),
             (false, has_most) => (None, has_most.then(|| values[1])),

@@ -1,10 +1,13 @@
 //! Convolutions.
 
 use super::{
-    BLOCK, Done, Terms, add_products, declined, int, is_half,
     matmul::zero_points,
-    same_elem, viewed, volume,
-    window::{self, Axis, each_tap, each_window},
+    shared::{
+        BLOCK, Done, add_products, declined, int, is_half, same_elem,
+        terms::Terms,
+        viewed, volume,
+        window::{self, Axis, each_tap, each_window},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, NodeId},

@@ -1,6 +1,8 @@
 //! Normalisations.
 
-use super::{Done, Terms, axis_of, declined, flag, float, floats, int, viewed, volume, wide};
+use super::shared::{
+    Done, axis_of, declined, flag, float, floats, int, is_half, sizes_of, terms::Terms, viewed, volume, wide,
+};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -207,7 +209,7 @@ fn along_row(kernel: &mut Kernel<'_>, parameter: NodeId, row: u64) -> Result<Nod
 
 /// The element of a parameter, as [`along_row`] gives it.
 fn parameter_at(b: &mut PrimBuilder<'_>, parameter: NodeId, at: NodeId, to: ElemType) -> NodeId {
-    let is_one = super::sizes_of(b, parameter) == [1];
+    let is_one = sizes_of(b, parameter) == [1];
     let at = if is_one { b.index(0) } else { at };
     load(b, parameter, &[at], to)
 }
@@ -297,7 +299,7 @@ pub fn lrn(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    if super::is_half(elem) {
+    if is_half(elem) {
         return declined("a sum of its elements loses too much in half precision");
     }
     let size = int(call, "size", 0);

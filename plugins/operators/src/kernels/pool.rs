@@ -1,10 +1,13 @@
 //! Pooling.
 
 use super::{
-    Done, Terms, declined, fill, flag, floats, int, is_half, numbers,
     reduce::{Reduction, least, reduce_axes},
-    sizes_of, viewed, volume,
-    window::{self, Axis, each_tap, each_window},
+    shared::{
+        Done, declined, fill, flag, floats, int, is_half, numbers, sizes_of,
+        terms::Terms,
+        viewed, volume,
+        window::{self, Axis, each_tap, each_window},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},

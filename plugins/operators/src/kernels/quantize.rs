@@ -1,6 +1,6 @@
 //! Quantised numbers to real ones and back.
 
-use super::{Done, axis_of, declined, int, is_half, map_as};
+use super::shared::{Done, axis_of, declined, int, is_half, spread::map_as, volume};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -11,7 +11,7 @@ use relais_plugin_api::{
 /// index along an axis, or one for each block along it.
 fn shapes(call: &OpCall<'_>, sizes: &[u64], scale: &[u64]) -> Result<[Vec<u64>; 2], OpError> {
     let block = int(call, "block_size", 0);
-    if super::volume(scale) == 1 && block == 0 {
+    if volume(scale) == 1 && block == 0 {
         return Ok([sizes.to_vec(), Vec::new()]);
     }
     let axis = axis_of(int(call, "axis", 1), sizes.len())?;

@@ -1,9 +1,8 @@
 //! Recurrent networks, step by step.
 
 use super::{
-    Done, Terms,
     activation::{above_zero, hard_sigmoid_of, sigmoid_of, softplus_of},
-    declined, flag, floats, is_half, same_elem,
+    shared::{Done, declined, flag, floats, is_half, same_elem, terms::Terms},
 };
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, NodeId, Tensor},

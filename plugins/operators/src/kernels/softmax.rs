@@ -1,9 +1,8 @@
 //! `Softmax`, its logarithm, and `Hardmax`.
 
 use super::{
-    Done, Terms, axis_of, floats, int, is_half,
-    reduce::{around, least},
-    viewed, volume, wide,
+    reduce::least,
+    shared::{Done, axis_of, floats, index::around, int, is_half, terms::Terms, viewed, volume, wide},
 };
 use relais_plugin_api::{
     ir::NodeId,

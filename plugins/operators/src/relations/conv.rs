@@ -1,8 +1,9 @@
 //! Convolutions.
 
-use super::{
-    pool::{AutoPad, Window},
+use super::shared::{
+    elementwise::with_elem,
     util::*,
+    window::{AutoPad, Window},
 };
 use relais_plugin_api::{ir::*, op::*};
 
@@ -104,4 +105,15 @@ fn transposed(window: &Window, axis: usize, size: u64, extra: i64) -> Option<u64
     let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.strides[axis])?;
     let size = spread.checked_add(extra)?.checked_add(window.extent(axis)?)?.checked_sub(window.padding(axis)?)?;
     u64::try_from(size).ok()
+}
+
+/// `CausalConvWithState`: the second result is the state for the next call.
+pub fn causal_conv(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = cx.elem(0);
+    with_elem(cx, elem)?;
+    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let weight = dims_of_rank(cx, 1, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let state = map_dim(weight[2], |kernel| kernel.checked_sub(1));
+    cx.set_tensor(1, elem, &[data[0], data[1], state]);
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `Concat` and `Split`.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Concat`.

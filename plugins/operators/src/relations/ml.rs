@@ -1,6 +1,6 @@
 //! Classical machine learning, `ai.onnx.ml`.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Scaler`, `Normalizer`: floats of the shape of the argument.

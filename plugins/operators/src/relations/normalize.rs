@@ -1,6 +1,6 @@
-//! Normalisations, and `Dropout`.
+//! Normalisations.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `BatchNormalization`: results beyond the first are statistics, one number for each channel. Before version 14 there
@@ -56,16 +56,5 @@ pub fn layer_normalization(cx: &mut InferCx<'_>) -> Outcome {
 /// `RMSNormalization`: the element type is that of the scale.
 pub fn rms_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let elem = cx.elem(1);
-    super::elementwise::with_elem(cx, elem)
-}
-
-/// `Dropout`: the mask is boolean from version 10 on.
-pub fn dropout(cx: &mut InferCx<'_>) -> Outcome {
-    expect_tensor(cx, 0)?;
-    let ty = cx.input_id(0);
-    cx.set_output(0, ty);
-    let elem = if cx.version() >= 10 { ElemType::BOOL } else { cx.elem(0) };
-    let dims = cx.dims(0);
-    set(cx, 1, elem, dims.as_deref());
-    Ok(())
+    super::shared::elementwise::with_elem(cx, elem)
 }

@@ -1,6 +1,6 @@
 //! Quantisation.
 
-use super::{elementwise::with_elem, util::*};
+use super::shared::{elementwise::with_elem, util::*};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `QuantizeLinear`: the zero point has the type of the result; without one, attribute `output_dtype` sets it.

@@ -1,6 +1,6 @@
 //! `RNN`, `GRU` and `LSTM`.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// All of them: every step's output, the last output, and for `LSTM` the last cell.

@@ -1,6 +1,6 @@
 //! Reductions.
 
-use super::{util::*, values};
+use super::shared::{util::*, values};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `ReduceSum`, whose axes are an argument from version 13 on.

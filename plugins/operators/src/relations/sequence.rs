@@ -1,6 +1,6 @@
 //! Sequences and optionals.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `SequenceEmpty`.
