@@ -179,10 +179,12 @@ def value_of(default: Any) -> str:
 
 
 def defaults(all_schemas: list[OpSchema]) -> str:
-    """The defaults of the default domain, a row where one differs from that of the version before."""
+    """The defaults of all attributes that have some, a row where one differs from that of the version before."""
+    domains = {(schema.domain, schema.name) for schema in all_schemas}
+    assert len(domains) == len({name for _, name in domains}), "an operator's name says which it is"
     found: dict[tuple[str, str], dict[int, str]] = {}
     for schema in all_schemas:
-        for attr in () if schema.domain else schema.attributes.values():
+        for attr in schema.attributes.values():
             if (default := default_of(attr)) is not None:
                 found.setdefault((schema.name, attr.name), {})[schema.since_version] = value_of(default)
     rows = []

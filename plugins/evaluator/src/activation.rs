@@ -1,15 +1,13 @@
 //! Activation functions. Those whose last digit ONNX leaves to the implementation are computed in double precision and
 //! rounded once.
 
-use crate::{
-    math::erfc,
-    shared::{
-        cx::{Eval, float, same_elem, string, table},
-        doubt::{Doubt, are_both_zeros, refuse},
-        elementwise::{any, function, map, no_doubles, unary, uniform_value, zip},
-        scalar::{Number, Scalar, dispatch},
-    },
+use crate::shared::{
+    cx::{Eval, float, opt_float, same_elem, string, table},
+    doubt::{Doubt, are_both_zeros, refuse},
+    elementwise::{any, function, map, no_doubles, unary, uniform_value, zip},
+    scalar::{Number, Scalar, dispatch},
 };
+use relais_operator_math::activation::{self, elu, hard_sigmoid, sigmoid, softplus, softsign, swish};
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
     op::{EvalCx, OpError},
@@ -19,25 +17,25 @@ table! {
     "PRelu" @ 1 => prelu,
     "Sigmoid" @ 1 => |cx| function(cx, sigmoid),
     "Softplus" @ 1 => |cx| function(cx, softplus),
-    "Softsign" @ 1 => |cx| function(cx, |x| x / (1.0 + x.abs())),
-    "HardSwish" @ 14 => |cx| function(no_doubles(cx)?, |x| x * clamp(x / 6.0 + 0.5)),
+    "Softsign" @ 1 => |cx| function(cx, softsign),
+    "HardSwish" @ 14 => |cx| function(no_doubles(cx)?, |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0)),
     "Mish" @ 18 => |cx| function(cx, |x| x * softplus(x).tanh()),
     "HardSigmoid" @ 1 => |cx| {
-        let (alpha, beta) = (number(cx, "alpha", 0.2)?, number(cx, "beta", 0.5)?);
-        function(cx, |x| clamp(alpha * x + beta))
+        let (alpha, beta) = (float(cx, "alpha")?, float(cx, "beta")?);
+        function(cx, |x| hard_sigmoid(x, alpha, beta))
     },
     "Elu" @ 1 => |cx| {
-        let alpha = number(cx, "alpha", 1.0)?;
-        function(cx, |x| if x < 0.0 { alpha * x.exp_m1() } else { x })
+        let alpha = float(cx, "alpha")?;
+        function(cx, |x| elu(x, alpha))
     },
     "Celu" @ 12 => |cx| {
-        let alpha = number(cx, "alpha", 1.0)?;
+        let alpha = float(cx, "alpha")?;
         function(cx, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
     },
     "Selu" @ 1 => selu,
     "Swish" @ 24 => |cx| {
-        let alpha = number(cx, "alpha", 1.0)?;
-        function(cx, |x| x * sigmoid(alpha * x))
+        let alpha = float(cx, "alpha")?;
+        function(cx, |x| swish(x, alpha))
     },
     "Gelu" @ 20 => gelu,
     "SwiGLU" @ 28 => swiglu,
@@ -60,7 +58,7 @@ fn relu(cx: &EvalCx<'_>) -> Eval {
 
 /// The slope is rounded to the element type by some runtimes, and the product alone by others.
 fn leaky_relu(cx: &EvalCx<'_>) -> Eval {
-    let alpha = f64::from(float(cx, "alpha")?.unwrap_or(0.01));
+    let alpha = float(cx, "alpha")?;
     let doubt = Doubt::default();
     let result = unary!(cx, floats, |x: T| {
         if x >= T::ZERO || x.is_nan() {
@@ -74,13 +72,13 @@ fn leaky_relu(cx: &EvalCx<'_>) -> Eval {
 }
 
 fn thresholded_relu(cx: &EvalCx<'_>) -> Eval {
-    let alpha = f64::from(float(cx, "alpha")?.unwrap_or(1.0));
+    let alpha = float(cx, "alpha")?;
     unary!(cx, floats, |x: T| if x.to_f64() > alpha { x } else { T::ZERO })
 }
 
 fn shrink(cx: &EvalCx<'_>) -> Eval {
-    let bias = f64::from(float(cx, "bias")?.unwrap_or(0.0));
-    let lambda = f64::from(float(cx, "lambd")?.unwrap_or(0.5));
+    let bias = float(cx, "bias")?;
+    let lambda = float(cx, "lambd")?;
     if cx.require(0)?.elem().is_integer() && (bias.fract() != 0.0 || lambda.fract() != 0.0) {
         return Err(OpError::unsupported("integers with a bias or threshold that is none"));
     }
@@ -105,7 +103,7 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
     let x = cx.require(0)?;
     dispatch!(x.elem(), T in numbers => {
         let (least, greatest) = if cx.version() < 11 {
-            (float(cx, "min")?.map(|v| T::rounded(v.into())), float(cx, "max")?.map(|v| T::rounded(v.into())))
+            (opt_float(cx, "min")?.map(|v| T::rounded(v.into())), opt_float(cx, "max")?.map(|v| T::rounded(v.into())))
         } else {
             (bound::<T>(cx, x, 1)?, bound::<T>(cx, x, 2)?)
         };
@@ -170,13 +168,8 @@ fn prelu(cx: &EvalCx<'_>) -> Eval {
     doubt.settle(cx, result, "a number is, or comes to, zero, whose sign runtimes choose")
 }
 
-fn number(cx: &EvalCx<'_>, name: &str, default: f32) -> Eval<f64> {
-    Ok(float(cx, name)?.unwrap_or(default).into())
-}
-
 fn selu(cx: &EvalCx<'_>) -> Eval {
-    let (alpha, gamma) = if cx.version() < 6 { (1.6732, 1.0507) } else { (1.673_263_2, 1.050_701) };
-    let (alpha, gamma) = (number(cx, "alpha", alpha)?, number(cx, "gamma", gamma)?);
+    let (alpha, gamma) = (float(cx, "alpha")?, float(cx, "gamma")?);
     if !(alpha.is_finite() && gamma.is_finite()) {
         return Err(OpError::unsupported("of zeros, its two definitions differ if an attribute is not finite"));
     }
@@ -184,49 +177,23 @@ fn selu(cx: &EvalCx<'_>) -> Eval {
 }
 
 fn gelu(cx: &EvalCx<'_>) -> Eval {
-    match string(cx, "approximate")?.unwrap_or(b"none") {
-        b"none" => function(no_doubles(cx)?, |x| 0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2)),
-        b"tanh" => function(cx, |x| {
-            let inner = std::f64::consts::FRAC_2_PI.sqrt() * (x + 0.044715 * x * x * x);
-            0.5 * x * (1.0 + inner.tanh())
-        }),
-        other => Err(OpError::invalid(format_args!(
-            "attribute `approximate` is `{}`, not `none` or `tanh`",
-            String::from_utf8_lossy(other)
-        ))),
+    match string(cx, "approximate")? {
+        "none" => function(no_doubles(cx)?, activation::gelu),
+        "tanh" => function(cx, activation::gelu_by_tanh),
+        other => Err(OpError::invalid(format_args!("attribute `approximate` is `{other}`, not `none` or `tanh`"))),
     }
 }
 
 /// The arguments are not broadcast.
 fn swiglu(cx: &EvalCx<'_>) -> Eval {
-    let alpha = number(cx, "alpha", 1.0)?;
+    let alpha = float(cx, "alpha")?;
     let (a, b) = (cx.require(0)?, cx.require(1)?);
     same_elem(a, b)?;
     if a.dims() != b.dims() {
         return Err(OpError::invalid(format_args!("shapes {:?} and {:?} differ", a.dims(), b.dims())));
     }
-    let swiglu = |a: f64, b: f64| a * sigmoid(alpha * a) * b;
+    let swiglu = |a: f64, b: f64| swish(a, alpha) * b;
     dispatch!(a.elem(), T in floats => {
         zip::<T, T, T>(cx, a, b, |a, b| T::rounded(swiglu(Number::to_f64(a), Number::to_f64(b))))
     })
-}
-
-/// `f64::clamp` to the unit interval.
-fn clamp(x: f64) -> f64 {
-    x.clamp(0.0, 1.0)
-}
-
-/// The logistic function.
-pub fn sigmoid(x: f64) -> f64 {
-    if x >= 0.0 {
-        1.0 / (1.0 + (-x).exp())
-    } else {
-        let e = x.exp();
-        e / (1.0 + e)
-    }
-}
-
-/// The logarithm of one more than the exponential.
-pub fn softplus(x: f64) -> f64 {
-    x.max(0.0) + (-x.abs()).exp().ln_1p()
 }

@@ -94,7 +94,7 @@ fn div(cx: &EvalCx<'_>) -> Eval {
 fn modulo(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = operands(cx)?;
     no_trap(&a, &b)?;
-    if flag(cx, "fmod", false)? {
+    if flag(cx, "fmod")? {
         return dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::rem));
     }
     if cx.version() < 28 && a.elem().is_float() {

@@ -41,12 +41,12 @@ struct Options {
 
 impl Options {
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
-        let overflow = if flag(cx, "saturate", true)? { Overflow::Saturate } else { Overflow::Special };
+        let overflow = if flag(cx, "saturate")? { Overflow::Saturate } else { Overflow::Special };
         let round = match string(cx, "round_mode")? {
-            None | Some(b"up") => Round::Up,
-            Some(b"down") => Round::Down,
-            Some(b"nearest") => Round::Nearest,
-            Some(_) => return Err(OpError::invalid("attribute `round_mode` must be `up`, `down` or `nearest`")),
+            "up" => Round::Up,
+            "down" => Round::Down,
+            "nearest" => Round::Nearest,
+            _ => return Err(OpError::invalid("attribute `round_mode` must be `up`, `down` or `nearest`")),
         };
         Ok(Self { overflow, round })
     }

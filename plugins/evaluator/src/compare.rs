@@ -52,7 +52,7 @@ fn equal_strings(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
 }
 
 fn is_inf(cx: &EvalCx<'_>) -> Eval {
-    let (positive, negative) = (flag(cx, "detect_positive", true)?, flag(cx, "detect_negative", true)?);
+    let (positive, negative) = (flag(cx, "detect_positive")?, flag(cx, "detect_negative")?);
     classify(cx, |x| x.is_infinite() && if x > 0.0 { positive } else { negative })
 }
 

@@ -48,7 +48,7 @@ struct Shape {
 }
 
 fn n_groups(cx: &EvalCx<'_>, channels: u64) -> Eval<u64> {
-    let group = int(cx, "group")?.unwrap_or(1);
+    let group = int(cx, "group")?;
     let n_groups = u64::try_from(group).ok().filter(|&n| n > 0 && channels.is_multiple_of(n));
     n_groups.ok_or_else(|| OpError::invalid(format_args!("{channels} channels do not make {group} equal groups")))
 }

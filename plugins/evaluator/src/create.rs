@@ -1,13 +1,14 @@
 //! Operators that make a tensor of little: a shape, a range, indices.
 
 use crate::shared::{
-    cx::{Eval, float, int, int_list, ints, same_elem, string, table, tensor, tensor_error},
+    cx::{Eval, int, int_list, opt_float, opt_int, opt_ints, opt_string, same_elem, table, tensor, tensor_error},
     doubt::{Doubt, refuse},
     elementwise::uniform_value,
     elems::{Elems, encode_strings},
     scalar::{Integer, Number, Scalar, dispatch},
     shape::{Walk, axis, checked_len, sizes, strides, uniform, with_room},
 };
+use relais_operator_math::create;
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor},
     op::{EvalCx, OpError},
@@ -29,19 +30,19 @@ fn constant(cx: &EvalCx<'_>) -> Eval {
     if let Some(value) = tensor(cx, "value")? {
         return Ok(value.clone());
     }
-    if let Some(value) = int(cx, "value_int")? {
+    if let Some(value) = opt_int(cx, "value_int")? {
         return Tensor::dense(ElemType::INT64, &[], value.to_le_bytes().to_vec()).map_err(tensor_error);
     }
-    if let Some(values) = ints(cx, "value_ints")? {
+    if let Some(values) = opt_ints(cx, "value_ints")? {
         return Ok(Tensor::from_i64(&[values.len() as u64], &values));
     }
-    if let Some(value) = float(cx, "value_float")? {
+    if let Some(value) = opt_float(cx, "value_float")? {
         return Ok(Tensor::from_f32(&[], &[value]));
     }
     if let Some(values) = cx.attrs().floats("value_floats") {
         return Ok(Tensor::from_f32(&[values.len() as u64], &values));
     }
-    if let Some(value) = string(cx, "value_string")? {
+    if let Some(value) = opt_string(cx, "value_string")? {
         return Tensor::dense(ElemType::STRING, &[], encode_strings(cx, &[value])?).map_err(tensor_error);
     }
     if let Some(AttrValue::Strings(values)) = cx.attrs().get("value_strings") {
@@ -79,11 +80,11 @@ fn range(cx: &EvalCx<'_>) -> Eval {
         ElemType::DOUBLE => real_range::<f64, f64>(cx, start, limit, delta, |x| x),
         ElemType::FLOAT => real_range::<f32, f32>(cx, start, limit, delta, |x| x),
         ElemType::FLOAT16 | ElemType::BFLOAT16 => match int(cx, "stash_type")? {
-            None | Some(1) => dispatch!(start.elem(), T in floats => {
+            1 => dispatch!(start.elem(), T in floats => {
                 let wide = |tensor| crate::shared::elementwise::map::<T, f32>(cx, tensor, |x| x.to_f64() as f32);
                 real_range::<f32, T>(cx, &wide(start)?, &wide(limit)?, &wide(delta)?, |x| T::rounded(x.into()))
             }),
-            Some(_) => Err(OpError::unsupported("an intermediate type other than `float32`")),
+            _ => Err(OpError::unsupported("an intermediate type other than `float32`")),
         },
         elem => dispatch!(elem, T in integers => integer_range::<T>(cx, start, limit, delta)),
     }
@@ -130,12 +131,9 @@ fn real_range<T: Number, R: Scalar>(
 
 fn integer_range<T: Integer>(cx: &EvalCx<'_>, start: &Tensor, limit: &Tensor, delta: &Tensor) -> Eval {
     let (start, limit, delta): (T, T, T) = (scalar(start)?, scalar(limit)?, scalar(delta)?);
-    let (first, distance, step) = (start.to_i128(), limit.to_i128() - start.to_i128(), delta.to_i128());
-    let len = match step {
-        0 => return Err(OpError::invalid("the step is zero")),
-        _ if (distance < 0) != (step < 0) => 0,
-        _ => distance.unsigned_abs().div_ceil(step.unsigned_abs()),
-    };
+    let (first, step) = (start.to_i128(), delta.to_i128());
+    let len = create::range_len(first, limit.to_i128(), step);
+    let len = len.ok_or_else(|| OpError::invalid("the step is zero"))?;
     let len = u64::try_from(len).map_err(|_| OpError::unsupported("the range is too long"))?;
     let len = checked_len(cx, T::ELEM, &[len])?;
     let mut out = with_room(len)?;
@@ -149,11 +147,11 @@ fn eye_like(cx: &EvalCx<'_>) -> Eval {
     let &[n_rows, n_columns] = data.dims() else {
         return Err(OpError::invalid(format_args!("the argument must be a matrix, not of rank {}", data.dims().len())));
     };
-    let elem = match int(cx, "dtype")? {
+    let elem = match opt_int(cx, "dtype")? {
         Some(dtype) => crate::cast::elem_type(dtype)?,
         None => data.elem(),
     };
-    let k = int(cx, "k")?.unwrap_or(0);
+    let k = int(cx, "k")?;
     dispatch!(elem, T in scalars => {
         let len = checked_len(cx, T::ELEM, data.dims())?;
         let mut bytes = with_room(len * elem.bits() as usize / 8)?;
@@ -191,7 +189,7 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
         return Err(OpError::invalid(format_args!("the values must be two, not of shape {:?}", values.dims())));
     }
     let rank = indices.dims().len();
-    let at = axis(int(cx, "axis")?.unwrap_or(-1), rank + 1)?;
+    let at = axis(int(cx, "axis")?, rank + 1)?;
     let mut dims = indices.dims().to_vec();
     dims.insert(at, depth as u64);
     if let Some(element) = values.as_splat() {

@@ -24,7 +24,7 @@ use cumulate;
 
 fn cumulate_along<T: Number>(cx: &EvalCx<'_>, data: &Tensor, start: T, f: impl Fn(T, T) -> T) -> Eval {
     let at = axis(int_scalar(cx, cx.require(1)?, "the axis")?, data.dims().len())?;
-    let (exclusive, reverse) = (flag(cx, "exclusive", false)?, flag(cx, "reverse", false)?);
+    let (exclusive, reverse) = (flag(cx, "exclusive")?, flag(cx, "reverse")?);
     let len = checked_len(cx, T::ELEM, data.dims())?;
     let bytes = data.to_bytes();
     let elements = T::chunks(&bytes);

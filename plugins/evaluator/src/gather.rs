@@ -1,7 +1,7 @@
 //! Elements taken by index.
 
 use crate::shared::{
-    cx::{Eval, int, int_values, table},
+    cx::{Eval, int, int_values, opt_int, table},
     elems::Elems,
     index::{element_targets, index, piece_starts, product},
     shape::{axis, checked_len, sizes, uniform},
@@ -36,7 +36,7 @@ fn pick(cx: &EvalCx<'_>, data: &Tensor, dims: &[u64], piece: usize, starts: Vec<
 
 fn gather(cx: &EvalCx<'_>) -> Eval {
     let (data, indices) = (cx.require(0)?, cx.require(1)?);
-    let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
     let mut dims = data.dims()[..at].to_vec();
     dims.extend_from_slice(indices.dims());
     dims.extend_from_slice(&data.dims()[at + 1..]);
@@ -61,8 +61,8 @@ fn gather_elements(cx: &EvalCx<'_>) -> Eval {
 
 fn gather_nd(cx: &EvalCx<'_>) -> Eval {
     let (data, indices) = (cx.require(0)?, cx.require(1)?);
-    let n_batch = usize::try_from(int(cx, "batch_dims")?.unwrap_or(0))
-        .map_err(|_| OpError::invalid("attribute `batch_dims` is negative"))?;
+    let n_batch =
+        usize::try_from(int(cx, "batch_dims")?).map_err(|_| OpError::invalid("attribute `batch_dims` is negative"))?;
     let (starts, depth) = piece_starts(cx, data, indices, n_batch)?;
     let rest = &data.dims()[n_batch + depth..];
     let mut dims = indices.dims()[..indices.dims().len() - 1].to_vec();
@@ -78,7 +78,7 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     crate::shared::cx::readable(cx, condition)?;
     let condition = condition.to_bytes();
     let flat;
-    let (data, at) = match int(cx, "axis")? {
+    let (data, at) = match opt_int(cx, "axis")? {
         Some(at) => (data, axis(at, data.dims().len())?),
         None => {
             flat = data.reshaped(&[data.len()]).map_err(crate::shared::cx::tensor_error)?;

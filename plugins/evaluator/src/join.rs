@@ -1,10 +1,11 @@
 //! `Concat` and `Split`.
 
 use crate::shared::{
-    cx::{Eval, int, ints_attr_or_input, same_elem, table},
+    cx::{Eval, int, ints_attr_or_input, opt_int, same_elem, table},
     elems::{Elems, data_strides, dims_from, strided},
     shape::{axis, checked_len, sizes, uniform},
 };
+use relais_operator_math::join::{concat_axis, equal_parts};
 use relais_plugin_api::{
     ir::{Tensor, element_count},
     op::{EvalCx, OpError},
@@ -20,12 +21,12 @@ fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     if cx.version() < 2 && cx.input(1).is_some() {
         return Err(OpError::unsupported("lengths as an input before operator-set version 2"));
     }
-    let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
     let dim = data.dims()[at];
     let parts: Vec<u64> = match ints_attr_or_input(cx, "split", 1, 13)? {
         Some(parts) => dims_from(&parts, "`split`")?,
         None => {
-            let n = match int(cx, "num_outputs")? {
+            let n = match opt_int(cx, "num_outputs")? {
                 Some(n) => u64::try_from(n).unwrap_or(0),
                 None => cx.n_outputs() as u64,
             };
@@ -35,8 +36,8 @@ fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
             if cx.version() < 18 && dim % n != 0 {
                 return Err(OpError::invalid(format_args!("size {dim} cannot be split into {n} equal parts")));
             }
-            let each = dim.div_ceil(n);
-            (0..n).map(|part| dim.saturating_sub(part.saturating_mul(each)).min(each)).collect()
+            let parts = equal_parts(dim, n).ok_or_else(|| OpError::unsupported("too few elements for the parts"))?;
+            parts.collect()
         }
     };
     if parts.len() < cx.n_outputs() {
@@ -59,8 +60,8 @@ fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
 
 fn concat(cx: &EvalCx<'_>) -> Eval {
     let first = cx.require(0)?;
-    let default = if cx.version() < 4 { Some(1) } else { None };
-    let wanted = int(cx, "axis")?.or(default).ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
+    let wanted = concat_axis(opt_int(cx, "axis")?, cx.version());
+    let wanted = wanted.ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
     let at = axis(wanted, first.dims().len())?;
     let inputs: Vec<&Tensor> = (0..cx.n_inputs()).map(|index| cx.require(index)).collect::<Eval<_>>()?;
     let mut dims = first.dims().to_vec();

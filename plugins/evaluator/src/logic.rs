@@ -49,8 +49,8 @@ fn logical(cx: &EvalCx<'_>, f: impl Fn(bool, bool) -> bool) -> Eval {
 /// Shifting by as many bits as there are, or more, is defined from version 28 on; before, it is not evaluated.
 fn bit_shift(cx: &EvalCx<'_>) -> Eval {
     let left = match string(cx, "direction")? {
-        Some(b"LEFT") => true,
-        Some(b"RIGHT") => false,
+        "LEFT" => true,
+        "RIGHT" => false,
         _ => return Err(OpError::invalid("attribute `direction` must be `LEFT` or `RIGHT`")),
     };
     let (a, b) = operands(cx)?;

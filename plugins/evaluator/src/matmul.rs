@@ -222,7 +222,7 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
     let &[rows, columns] = x.dims() else {
         return Err(OpError::invalid(format_args!("an argument has rank {}, not 2", x.dims().len())));
     };
-    if !flag(cx, name, false)? {
+    if !flag(cx, name)? {
         return Ok(x.clone());
     }
     crate::shared::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
@@ -230,7 +230,7 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
 
 /// Of floats only: ONNX does not define a scaled sum of integers.
 fn gemm(cx: &EvalCx<'_>) -> Eval {
-    let (alpha, beta) = (float(cx, "alpha")?.unwrap_or(1.0), float(cx, "beta")?.unwrap_or(1.0));
+    let (alpha, beta) = (float(cx, "alpha")?, float(cx, "beta")?);
     let (a, b) = (transposed(cx, cx.require(0)?, "transA")?, transposed(cx, cx.require(1)?, "transB")?);
     same_elem(&a, &b)?;
     if cx.version() < 7 && cx.input(2).is_some_and(|c| c.len() != 1 && c.dims().len() != 2) {
@@ -245,12 +245,12 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
         let (a, b) = (a.to_bytes(), b.to_bytes());
         let (a, b) = (T::chunks(&a), T::chunks(&b));
         let read = |chunk| Number::to_f64(T::load(chunk));
-        matrices.multiply::<f64>(cx, |at| f64::from(alpha) * read(a[at]), |at| read(b[at]))
+        matrices.multiply::<f64>(cx, |at| alpha * read(a[at]), |at| read(b[at]))
     })?;
     // A bias that is multiplied by zero is not read.
     let Some(c) = cx.input(2).filter(|_| beta != 0.0) else {
         let result = crate::cast::cast(cx, &scaled, elem)?;
-        dispatch!(elem, T in floats => certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result))?;
+        dispatch!(elem, T in floats => certain::<T>(cx, [&a, &b], matrices.k as u64, alpha, &result))?;
         return Ok(result);
     };
     if c.elem() != elem || broadcast(&[scaled.dims(), c.dims()])? != scaled.dims() {
@@ -259,12 +259,12 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     dispatch!(elem, T in floats => {
         let round = |sum: f64| T::rounded(sum);
         let result = match uniform_value::<T>(c) {
-            Some(c) => crate::shared::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
-            None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
+            Some(c) => crate::shared::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + beta * Number::to_f64(c))),
+            None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + beta * Number::to_f64(c))),
         }?;
-        certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result)?;
+        certain::<T>(cx, [&a, &b], matrices.k as u64, alpha, &result)?;
         let (largest, least) = range::<T>(c);
-        let beta = f64::from(beta).abs();
+        let beta = beta.abs();
         let is_shaky =
             !is_within::<T>(largest * beta, false) || (least.is_finite() && least * beta < T::LEAST_NORMAL);
         refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;

@@ -1,10 +1,11 @@
 //! Operators that move whole regions: each result is one walk along strides, or a few.
 
 use crate::shared::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, string, table, tensor_error},
+    cx::{Eval, flag, int, int_list, ints_attr_or_input, opt_int, opt_ints, string, table, tensor_error},
     elems::{Elems, broadcast_strides_of, data_strides, dims_from, strided},
     shape::{axes, broadcast, checked_len, sizes, strides, uniform},
 };
+use relais_operator_math::movement::{self as math, Disputed};
 use relais_plugin_api::{
     ir::Tensor,
     op::{EvalCx, OpError},
@@ -29,7 +30,7 @@ fn product(a: u64, b: u64) -> Eval<u64> {
 fn transpose(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let perm = match ints(cx, "perm")? {
+    let perm = match opt_ints(cx, "perm")? {
         Some(perm) => axes(&perm, rank)?,
         None => (0..rank).rev().collect(),
     };
@@ -79,24 +80,14 @@ fn tile(cx: &EvalCx<'_>) -> Eval {
     strided(cx, data, &walk_dims, &walk_strides, 0)?.reshaped(&dims).map_err(tensor_error)
 }
 
-/// The start and length of a slice of an axis. Unlike in Python, a start before the first element means the first one
-/// when stepping backwards too.
+/// The start and length of a slice of an axis.
 fn slice_axis(dim: u64, start: i64, end: i64, step: i64) -> Eval<(i64, u64)> {
     let dim = i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"))?;
-    let from_end = |at: i64| if at < 0 { at.saturating_add(dim) } else { at };
-    let (start, end) = (from_end(start), from_end(end));
-    // Some runtimes interpret the greatest integer as "everything", in either direction of the step.
-    if step < 0 && end >= dim && dim > 0 {
-        return Err(OpError::unsupported("a slice goes backwards to an end beyond its axis"));
+    let slice = math::slice(dim, start, end, step).ok_or_else(|| OpError::invalid("a step is zero"))?;
+    match slice.disputed {
+        Some(Disputed::End) => Err(OpError::unsupported("a slice goes backwards to an end beyond its axis")),
+        Some(Disputed::Start) | None => Ok((slice.first, slice.count)),
     }
-    let (start, end) = match step {
-        0 => return Err(OpError::invalid("a step is zero")),
-        1.. => (start.clamp(0, dim), end.clamp(0, dim)),
-        _ if dim == 0 => (0, 0),
-        _ => (start.clamp(0, dim - 1), end.clamp(-1, dim - 1)),
-    };
-    let distance = if step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
-    Ok((start, if distance <= 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) }))
 }
 
 fn slice(cx: &EvalCx<'_>) -> Eval {
@@ -138,7 +129,7 @@ fn blocks<'a>(cx: &'a EvalCx<'_>) -> Eval<(&'a Tensor, [u64; 4], u64)> {
     let data = cx.require(0)?;
     let dims = <[u64; 4]>::try_from(data.dims())
         .map_err(|_| OpError::invalid(format_args!("the data must have rank 4, not {}", data.dims().len())))?;
-    match int(cx, "blocksize")? {
+    match opt_int(cx, "blocksize")? {
         // Beyond this its square would overflow, and no dimension is divisible by it.
         Some(block @ 1..=0x7fff_ffff) => Ok((data, dims, block as u64)),
         _ => Err(OpError::invalid("attribute `blocksize` must be positive")),
@@ -147,9 +138,9 @@ fn blocks<'a>(cx: &'a EvalCx<'_>) -> Eval<(&'a Tensor, [u64; 4], u64)> {
 
 fn depth_column_row(cx: &EvalCx<'_>) -> Eval<bool> {
     match string(cx, "mode")? {
-        None | Some(b"DCR") => Ok(true),
-        Some(b"CRD") => Ok(false),
-        Some(_) => Err(OpError::invalid("attribute `mode` must be `DCR` or `CRD`")),
+        "DCR" => Ok(true),
+        "CRD" => Ok(false),
+        _ => Err(OpError::invalid("attribute `mode` must be `DCR` or `CRD`")),
     }
 }
 
@@ -189,7 +180,7 @@ fn space_to_depth(cx: &EvalCx<'_>) -> Eval {
 
 fn reverse_sequence(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let (time, batch) = (int(cx, "time_axis")?.unwrap_or(0), int(cx, "batch_axis")?.unwrap_or(1));
+    let (time, batch) = (int(cx, "time_axis")?, int(cx, "batch_axis")?);
     if !matches!((time, batch), (0, 1) | (1, 0)) || data.dims().len() < 2 {
         return Err(OpError::invalid("`time_axis` and `batch_axis` must be the first two axes"));
     }
@@ -222,7 +213,7 @@ fn reverse_sequence(cx: &EvalCx<'_>) -> Eval {
 
 fn trilu(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let upper = flag(cx, "upper", true)?;
+    let upper = flag(cx, "upper")?;
     let k = match cx.input(1) {
         Some(k) => crate::shared::cx::int_scalar(cx, k, "`k`")?,
         None => 0,

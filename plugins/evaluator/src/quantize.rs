@@ -21,14 +21,14 @@ table! {
 
 /// A scale or zero point with the dimensions by which it broadcasts to the data.
 fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
-    if int(cx, "block_size")?.unwrap_or(0) != 0 {
+    if int(cx, "block_size")? != 0 {
         return Err(OpError::unsupported("blocked quantisation"));
     }
     match *factor.dims() {
         [] | [1] => factor.reshaped(&[]),
         [n] => {
             let rank = data.dims().len();
-            let at = crate::shared::shape::axis(int(cx, "axis")?.unwrap_or(1), rank)?;
+            let at = crate::shared::shape::axis(int(cx, "axis")?, rank)?;
             if data.dims()[at] != n {
                 return Err(OpError::invalid(format_args!("{n} scales for an axis of size {}", data.dims()[at])));
             }
@@ -94,7 +94,7 @@ fn dequantize(cx: &EvalCx<'_>) -> Eval {
     if !matches!(scale.elem(), ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16) {
         return Err(crate::shared::cx::unsupported_elem(scale.elem()));
     }
-    let out = match int(cx, "output_dtype")?.unwrap_or(0) {
+    let out = match int(cx, "output_dtype")? {
         0 => scale.elem(),
         number => cast::elem_type(number)?,
     };

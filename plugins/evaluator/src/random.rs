@@ -19,7 +19,7 @@ table! {
 fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
     let is_training = match cx.version() {
-        ..7 => !flag(cx, "is_test", false)?,
+        ..7 => !flag(cx, "is_test")?,
         7..12 => false,
         _ => cx.input(2).is_some_and(|mode| uniform_value::<bool>(mode) != Some(false)),
     };

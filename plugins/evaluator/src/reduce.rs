@@ -59,12 +59,12 @@ impl Plan {
         let data = cx.require(0)?;
         let rank = data.dims().len();
         let list = ints_attr_or_input(cx, "axes", 1, input_since)?.unwrap_or_default();
-        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes", false)?);
+        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes")?);
         let mut reduced = vec![all; rank];
         for at in axes(&list, rank)? {
             reduced[at] = true;
         }
-        let keep = flag(cx, "keepdims", true)?;
+        let keep = flag(cx, "keepdims")?;
         let data_dims = sizes(data.dims())?;
         let data_strides = if data.as_splat().is_some() { vec![0; rank] } else { strides(&data_dims) };
         let pick = |of: bool| (0..rank).filter(|&at| reduced[at] == of).collect::<Vec<_>>();
@@ -315,10 +315,10 @@ fn extreme(cx: &EvalCx<'_>, which: Extreme) -> Eval {
 
 fn arg_extreme(cx: &EvalCx<'_>, order: Order) -> Eval {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
-    let last = flag(cx, "select_last_index", false)?;
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let last = flag(cx, "select_last_index")?;
     let mut dims = data.dims().to_vec();
-    if flag(cx, "keepdims", true)? {
+    if flag(cx, "keepdims")? {
         dims[at] = 1;
     } else {
         dims.remove(at);

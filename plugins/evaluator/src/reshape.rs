@@ -1,9 +1,10 @@
 //! Operators that change the dimensions of a tensor, or return them. No element is copied.
 
 use crate::shared::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error},
+    cx::{Eval, flag, int, int_list, ints_attr_or_input, opt_int, opt_ints, table, tensor_error},
     shape::{axes, axis},
 };
+use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::{
     ir::{Tensor, element_count},
     op::{EvalCx, OpError},
@@ -28,11 +29,11 @@ fn with_dims(data: &Tensor, dims: &[u64]) -> Eval {
 fn reshape(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let wanted = if cx.version() < 5 {
-        ints(cx, "shape")?.ok_or_else(|| OpError::invalid("attribute `shape` is missing"))?
+        opt_ints(cx, "shape")?.ok_or_else(|| OpError::invalid("attribute `shape` is missing"))?
     } else {
         int_list(cx, cx.require(1)?, "the shape")?
     };
-    let allow_zero = flag(cx, "allowzero", false)?;
+    let allow_zero = flag(cx, "allowzero")?;
     let mut dims = Vec::with_capacity(wanted.len());
     let mut inferred = None;
     for (at, &dim) in wanted.iter().enumerate() {
@@ -66,7 +67,7 @@ fn flatten(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
     // The axis may also be one past the last.
-    let at = match int(cx, "axis")?.unwrap_or(1) {
+    let at = match int(cx, "axis")? {
         negative @ ..0 => axis(negative, rank)?,
         at => axis(at, rank + 1)?,
     };
@@ -107,12 +108,9 @@ fn unsqueeze(cx: &EvalCx<'_>) -> Eval {
 
 fn shape(cx: &EvalCx<'_>) -> Eval {
     let dims = cx.require(0)?.dims();
-    let rank = dims.len() as i64;
-    let clamp = |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank) as usize;
-    let start = clamp(int(cx, "start")?.unwrap_or(0));
-    let end = clamp(int(cx, "end")?.unwrap_or(rank)).max(start);
+    let part = shape_range(dims.len(), int(cx, "start")?, opt_int(cx, "end")?);
     let convert = |&dim| i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"));
-    let dims: Vec<i64> = dims[start..end].iter().map(convert).collect::<Eval<_>>()?;
+    let dims: Vec<i64> = dims[part].iter().map(convert).collect::<Eval<_>>()?;
     Ok(Tensor::from_i64(&[dims.len() as u64], &dims))
 }
 

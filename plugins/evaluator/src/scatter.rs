@@ -1,7 +1,7 @@
 //! Elements placed by index.
 
 use crate::shared::{
-    cx::{Eval, int, int_list, same_elem, string, table},
+    cx::{Eval, int, int_list, named, same_elem, string, table},
     elems::Elems,
     index::{element_targets, piece_starts, product},
     scalar::{Number, dispatch},
@@ -31,16 +31,14 @@ enum Reduction {
 
 impl Reduction {
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
-        match string(cx, "reduction")? {
-            None | Some(b"none") => Ok(Self::None),
-            Some(b"add") => Ok(Self::Add),
-            Some(b"mul") => Ok(Self::Mul),
-            Some(b"max") => Ok(Self::Max),
-            Some(b"min") => Ok(Self::Min),
-            Some(other) => {
-                Err(OpError::invalid(format_args!("attribute `reduction` is `{}`", String::from_utf8_lossy(other))))
-            }
-        }
+        named(cx, "reduction", |name| match name {
+            "none" => Some(Self::None),
+            "add" => Some(Self::Add),
+            "mul" => Some(Self::Mul),
+            "max" => Some(Self::Max),
+            "min" => Some(Self::Min),
+            _ => None,
+        })
     }
 
     fn apply<T: Number>(self, old: T, update: T) -> T {
@@ -122,7 +120,7 @@ fn scatter_nd(cx: &EvalCx<'_>) -> Eval {
 fn tensor_scatter(cx: &EvalCx<'_>) -> Eval {
     let (cache, update) = (cx.require(0)?, cx.require(1)?);
     let rank = cache.dims().len();
-    let at = axis(int(cx, "axis")?.unwrap_or(-2), rank)?;
+    let at = axis(int(cx, "axis")?, rank)?;
     let fits = |(i, (&update, &cache)): (usize, (&u64, &u64))| update == cache || (i == at && update < cache);
     if at == 0 || update.dims().len() != rank || !update.dims().iter().zip(cache.dims()).enumerate().all(fits) {
         return Err(OpError::invalid(format_args!(
@@ -132,9 +130,9 @@ fn tensor_scatter(cx: &EvalCx<'_>) -> Eval {
         )));
     }
     let circular = match string(cx, "mode")? {
-        None | Some(b"linear") => false,
-        Some(b"circular") => true,
-        Some(_) => return Err(OpError::invalid("attribute `mode` must be `linear` or `circular`")),
+        "linear" => false,
+        "circular" => true,
+        _ => return Err(OpError::invalid("attribute `mode` must be `linear` or `circular`")),
     };
     let (dims, update_dims) = (sizes(cache.dims())?, sizes(update.dims())?);
     checked_len(cx, update.elem(), update.dims())?;

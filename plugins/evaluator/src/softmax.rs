@@ -24,7 +24,7 @@ fn softmax(cx: &EvalCx<'_>, finish: &dyn Fn(&mut [f64], f64)) -> Eval {
     let data = cx.require(0)?;
     let dims = data.dims();
     let is_flat = cx.version() < 13;
-    let at = axis(int(cx, "axis")?.unwrap_or(if is_flat { 1 } else { -1 }), dims.len())?;
+    let at = axis(int(cx, "axis")?, dims.len())?;
     if data.is_empty() {
         return uniform(data.elem(), dims, &[]);
     }
@@ -45,7 +45,7 @@ fn softmax(cx: &EvalCx<'_>, finish: &dyn Fn(&mut [f64], f64)) -> Eval {
 fn hardmax(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let at = axis(int(cx, "axis")?.unwrap_or(if cx.version() < 13 { 1 } else { -1 }), rank)?;
+    let at = axis(int(cx, "axis")?, rank)?;
     let joined;
     let (lines_of, at) = if cx.version() < 13 {
         let inner = relais_plugin_api::ir::element_count(&data.dims()[at..]).unwrap_or(u64::MAX);

@@ -1,7 +1,7 @@
 //! `TopK` and `Unique`.
 
 use crate::shared::{
-    cx::{Eval, flag, int, int_scalar, table, tensor_error},
+    cx::{Eval, flag, int, int_scalar, opt_int, table, tensor_error},
     elementwise::any,
     elems::Elems,
     lines::{Lines, Order, comparable},
@@ -22,16 +22,12 @@ table! {
 /// Of equal elements the one with the lower index comes first. Results that need not be sorted are.
 fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?.unwrap_or(-1), data.dims().len())?;
-    let k = if cx.version() < 10 {
-        int(cx, "k")?.ok_or_else(|| OpError::invalid("attribute `k` is missing"))?
-    } else {
-        int_scalar(cx, cx.require(1)?, "`K`")?
-    };
-    let order = if flag(cx, "largest", true)? { Order::Descending } else { Order::Ascending };
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let k = if cx.version() < 10 { int(cx, "k")? } else { int_scalar(cx, cx.require(1)?, "`K`")? };
+    let order = if flag(cx, "largest")? { Order::Descending } else { Order::Ascending };
     let k = u64::try_from(k).ok().filter(|&k| k <= data.dims()[at]);
     let k = k.ok_or_else(|| OpError::invalid(format_args!("`K` is not a size up to {}", data.dims()[at])))?;
-    if !flag(cx, "sorted", true)? {
+    if !flag(cx, "sorted")? {
         return Err(OpError::unsupported("results in an order of the implementation's choice"));
     }
     let mut dims = data.dims().to_vec();
@@ -71,9 +67,9 @@ fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
 fn unique(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
     checked_len(cx, data.elem(), data.dims())?;
-    let sorted = flag(cx, "sorted", true)?;
+    let sorted = flag(cx, "sorted")?;
     // Slices along axis 0 of data moved so that it comes first are rows of consecutive elements.
-    let (data, moved_dims) = match int(cx, "axis")? {
+    let (data, moved_dims) = match opt_int(cx, "axis")? {
         None => (data.reshaped(&[data.len()]).map_err(tensor_error)?, None),
         Some(at) => {
             let at = axis(at, data.dims().len())?;

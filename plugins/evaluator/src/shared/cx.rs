@@ -1,5 +1,6 @@
 //! Shared code of the evaluators: reading attributes and arguments with checks, and the table that lists them.
 
+use relais_operator_math::defaults;
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor, TensorError},
     op::{EvalCx, OpError},
@@ -87,23 +88,23 @@ macro_rules! attr {
 }
 
 attr! {
-    /// An integer attribute.
-    int, Int(value) -> i64, "an integer", value
+    /// An integer attribute that has no default.
+    opt_int, Int(value) -> i64, "an integer", value
 }
 
 attr! {
-    /// A float attribute.
-    float, Float(value) -> f32, "a float", value
+    /// A float attribute that has no default.
+    opt_float, Float(value) -> f32, "a float", value
 }
 
 attr! {
-    /// A string attribute.
-    string<'a>, String(value) -> &'a [u8], "a string", value
+    /// A string attribute that has no default.
+    opt_string<'a>, String(value) -> &'a [u8], "a string", value
 }
 
 attr! {
-    /// An attribute that is a list of integers.
-    ints, Ints(values) -> Vec<i64>, "a list of integers", values.ints().collect()
+    /// An attribute that is a list of integers and has no default.
+    opt_ints, Ints(values) -> Vec<i64>, "a list of integers", values.ints().collect()
 }
 
 attr! {
@@ -111,16 +112,64 @@ attr! {
     tensor<'a>, Tensor(value) -> &'a Tensor, "a tensor", value
 }
 
+macro_rules! attr_or_default {
+    ($(#[$doc:meta])* $name:ident$(<$life:lifetime>)? = $given:ident, $default:path, $type:ty, $convert:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// Returns an error if the attribute is of another kind, or missing and without a default.
+        pub fn $name$(<$life>)?(cx: &$($life)? EvalCx<'_>, name: &str) -> Eval<$type> {
+            match ($given(cx, name)?, $default(cx.op_name(), name, cx.version())) {
+                (Some(given), _) => $convert(name, given),
+                (None, Some(default)) => Ok(default.into()),
+                (None, None) => Err(OpError::invalid(format_args!("attribute `{name}` is missing"))),
+            }
+        }
+    };
+}
+
+attr_or_default! {
+    /// An integer attribute, or its default in the version of the call.
+    int = opt_int, defaults::int, i64, |_, given| Ok(given)
+}
+
+attr_or_default! {
+    /// A float attribute, or its default in the version of the call.
+    float = opt_float, defaults::float, f64, |_, given: f32| Ok(given.into())
+}
+
+attr_or_default! {
+    /// A string attribute, or its default in the version of the call.
+    string<'a> = opt_string, defaults::str, &'a str, text
+}
+
+attr_or_default! {
+    /// An attribute that is a list of integers, or its default in the version of the call.
+    ints = opt_ints, defaults::ints, Vec<i64>, |_, given| Ok(given)
+}
+
+fn text<'a>(name: &str, bytes: &'a [u8]) -> Eval<&'a str> {
+    std::str::from_utf8(bytes).map_err(|_| OpError::invalid(format_args!("attribute `{name}` is not text")))
+}
+
+/// The value that `of` finds by the name which a string attribute gives, or its default.
+///
+/// # Errors
+/// Returns an error if there is none of that name.
+pub fn named<T>(cx: &EvalCx<'_>, name: &str, of: impl FnOnce(&str) -> Option<T>) -> Eval<T> {
+    let given = string(cx, name)?;
+    of(given).ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is `{given}`")))
+}
+
 /// An integer attribute that is a switch.
 ///
 /// # Errors
 /// Returns an error if it is neither 0 nor 1: some runtimes then take it as on, others as off.
-pub fn flag(cx: &EvalCx<'_>, name: &str, default: bool) -> Eval<bool> {
+pub fn flag(cx: &EvalCx<'_>, name: &str) -> Eval<bool> {
     match int(cx, name)? {
-        None => Ok(default),
-        Some(0) => Ok(false),
-        Some(1) => Ok(true),
-        Some(other) => Err(OpError::unsupported(format_args!("attribute `{name}` is {other}, neither 0 nor 1"))),
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(OpError::unsupported(format_args!("attribute `{name}` is {other}, neither 0 nor 1"))),
     }
 }
 
@@ -151,7 +200,7 @@ pub fn int_scalar(cx: &EvalCx<'_>, tensor: &Tensor, what: &str) -> Eval<i64> {
 /// A list of integers that is an attribute up to some version, then an input; `None` when it is not given.
 pub fn ints_attr_or_input(cx: &EvalCx<'_>, name: &str, input: usize, input_since: i64) -> Eval<Option<Vec<i64>>> {
     if cx.version() < input_since {
-        return ints(cx, name);
+        return opt_ints(cx, name);
     }
     cx.input(input).map(|tensor| int_list(cx, tensor, name)).transpose()
 }

@@ -150,7 +150,7 @@ pub fn operands_of_any_elem(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
     if cx.version() >= 7 {
         return Ok((a, b));
     }
-    if !crate::shared::cx::flag(cx, "broadcast", false)? {
+    if !crate::shared::cx::flag(cx, "broadcast")? {
         if a.dims() != b.dims() {
             return Err(OpError::invalid(format_args!(
                 "shapes {:?} and {:?} differ and attribute `broadcast` is not set",
@@ -167,7 +167,7 @@ pub fn operands_of_any_elem(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
     let mismatch = || {
         OpError::invalid(format_args!("shape {:?} is not a part of shape {:?} at attribute `axis`", b.dims(), a.dims()))
     };
-    let first = match crate::shared::cx::int(cx, "axis")? {
+    let first = match crate::shared::cx::opt_int(cx, "axis")? {
         Some(axis) => crate::shared::shape::axis(axis, rank.max(1))?,
         None => rank.checked_sub(b_rank).ok_or_else(mismatch)?,
     };

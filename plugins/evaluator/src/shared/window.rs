@@ -1,9 +1,10 @@
 //! Windows that slide over the spatial axes of an image: the common part of convolutions and pooling.
 
 use crate::shared::{
-    cx::{Eval, flag, ints, string},
+    cx::{Eval, flag, named, opt_ints},
     shape::{Walk, sizes, strides, with_room},
 };
+use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::op::{EvalCx, OpError};
 
 /// The largest stride, dilation, padding or kernel: the product of two of them does not overflow, nor do sums of a few
@@ -15,41 +16,6 @@ const MAX_SIZE: i64 = 1 << 40;
 
 /// The most runs that are kept.
 const MAX_RUNS: usize = 1 << 20;
-
-/// A window that slides along one axis.
-#[derive(Clone, Copy)]
-struct Axis {
-    /// Elements of the image.
-    size: i64,
-    /// Elements of a window.
-    kernel: i64,
-    /// Distance between windows.
-    stride: i64,
-    /// Distance between elements of a window.
-    dilation: i64,
-    /// Padding before the image.
-    before: i64,
-    /// Padding after it.
-    after: i64,
-    /// Windows.
-    count: i64,
-}
-
-impl Axis {
-    /// The distance from a window's first element to the one after its last.
-    fn extent(&self) -> i64 {
-        (self.kernel - 1) * self.dilation + 1
-    }
-
-    /// The windows whose element `at` is in the image: the first one, and the one after the last.
-    fn inside(&self, at: i64) -> (i64, i64) {
-        let start = at * self.dilation - self.before;
-        let first = if start < 0 { (-start + self.stride - 1) / self.stride } else { 0 };
-        let last = self.size - 1 - start;
-        let end = if last < 0 { 0 } else { (last / self.stride + 1).min(self.count) };
-        (first, end.max(first))
-    }
-}
 
 /// Windows next to each other, of each of which one element is in the image.
 #[derive(Clone, Copy)]
@@ -66,15 +32,6 @@ pub struct Run {
     pub len: usize,
 }
 
-/// The padding that attribute `auto_pad` asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AutoPad {
-    Given,
-    SameUpper,
-    SameLower,
-    Valid,
-}
-
 /// The windows over an image.
 pub struct Windows {
     axes: Vec<Axis>,
@@ -88,7 +45,7 @@ pub struct Windows {
 
 /// A list with a number for each of `len` places; `default` if it is not given.
 fn list(cx: &EvalCx<'_>, name: &str, len: usize, default: i64, least: i64) -> Eval<Vec<i64>> {
-    let Some(values) = ints(cx, name)?.filter(|values| !values.is_empty()) else { return Ok(vec![default; len]) };
+    let Some(values) = opt_ints(cx, name)?.filter(|values| !values.is_empty()) else { return Ok(vec![default; len]) };
     if values.len() != len {
         let message = format_args!("attribute `{name}` has {} values, not {len}", values.len());
         return Err(OpError::invalid(message));
@@ -100,22 +57,11 @@ fn list(cx: &EvalCx<'_>, name: &str, len: usize, default: i64, least: i64) -> Ev
 }
 
 fn auto_pad(cx: &EvalCx<'_>) -> Eval<AutoPad> {
-    Ok(match string(cx, "auto_pad")? {
-        None | Some(b"" | b"NOTSET") => AutoPad::Given,
-        Some(b"SAME_UPPER") => AutoPad::SameUpper,
-        Some(b"SAME_LOWER") => AutoPad::SameLower,
-        Some(b"VALID") => AutoPad::Valid,
-        Some(other) => {
-            let other = String::from_utf8_lossy(other);
-            return Err(OpError::invalid(format_args!("attribute `auto_pad` is `{other}`")));
-        }
-    })
+    named(cx, "auto_pad", AutoPad::of)
 }
 
-/// Splits padding into that before and that after the image; if it is odd, `SAME_LOWER` has more before.
-fn split(total: i64, auto_pad: AutoPad) -> (i64, i64) {
-    let (less, more) = (total / 2, total - total / 2);
-    if auto_pad == AutoPad::SameLower { (more, less) } else { (less, more) }
+fn too_large() -> OpError {
+    OpError::unsupported("the windows are too large")
 }
 
 impl Windows {
@@ -163,30 +109,23 @@ impl Windows {
         let auto_pad = auto_pad(cx)?;
         let n = spatial.len();
         let pads = if auto_pad == AutoPad::Given { list(cx, "pads", 2 * n, 0, 0)? } else { vec![0; 2 * n] };
-        let rounds_up = flag(cx, "ceil_mode", false)?;
-        windows.keeps_size = matches!(auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
+        // Convolutions do not have the choice.
+        let rounds_up = weight.is_none() && flag(cx, "ceil_mode")?;
+        windows.keeps_size = auto_pad.keeps_size();
         for (at, axis) in windows.axes.iter_mut().enumerate() {
             if windows.keeps_size {
-                axis.count = (axis.size + axis.stride - 1) / axis.stride;
-                let total = (axis.count - 1) * axis.stride + axis.extent() - axis.size;
-                (axis.before, axis.after) = split(total.max(0), auto_pad);
+                axis.count = axis.kept_count();
+                (axis.before, axis.after) = axis.kept_padding(auto_pad).ok_or_else(too_large)?;
                 continue;
             }
             (axis.before, axis.after) = (pads[at], pads[at + n]);
-            let free = axis.size + axis.before + axis.after - axis.extent();
-            if free < 0 {
-                return Err(OpError::unsupported("the image is smaller than a window"));
-            }
-            axis.count = free / axis.stride + 1;
-            if rounds_up && free % axis.stride != 0 {
+            let fit = axis.fit().ok_or_else(|| OpError::unsupported("the image is smaller than a window"))?;
+            axis.count = if rounds_up { fit.all } else { fit.filled };
+            if axis.count != fit.filled {
                 if auto_pad == AutoPad::Valid {
                     return Err(OpError::unsupported("`VALID` with a last window that is not filled"));
                 }
-                // A window must not start in the padding at the end.
-                if axis.count * axis.stride < axis.size + axis.before {
-                    axis.count += 1;
-                    windows.overhangs = true;
-                }
+                windows.overhangs = true;
             }
         }
         Ok(windows)
@@ -199,35 +138,30 @@ impl Windows {
         let n = input.len();
         let extra = list(cx, "output_padding", n, 0, 0)?;
         let pads = list(cx, "pads", 2 * n, 0, 0)?;
-        let stated = ints(cx, "output_shape")?.filter(|sizes| !sizes.is_empty());
+        let stated = opt_ints(cx, "output_shape")?.filter(|sizes| !sizes.is_empty());
         if stated.as_ref().is_some_and(|sizes| sizes.len() != n) {
             return Err(OpError::unsupported("attribute `output_shape` is not the spatial shape"));
         }
         for (at, axis) in windows.axes.iter_mut().enumerate() {
             axis.count = axis.size;
-            let whole = (axis.size - 1) * axis.stride + extra[at] + axis.extent();
-            let size = match (&stated, auto_pad) {
-                (Some(sizes), _) => Some(sizes[at]),
-                (None, AutoPad::SameUpper | AutoPad::SameLower) => Some(axis.count * axis.stride),
-                (None, _) => None,
+            let whole = axis.whole(extra[at]).ok_or_else(too_large)?;
+            let size = match &stated {
+                Some(sizes) => Some(sizes[at]),
+                None => auto_pad.keeps_size().then(|| axis.count * axis.stride),
             };
             (axis.before, axis.after) = match size {
                 None if auto_pad == AutoPad::Valid => (0, 0),
                 None => (pads[at], pads[at + n]),
-                // Zeros fill a result that is stated to be larger than its parts.
-                Some(size) if stated.is_some() && (whole..=MAX_SIZE).contains(&size) => (0, whole - size),
                 Some(size) => {
-                    let total = whole.checked_sub(size).filter(|total| (0..=MAX_STEP).contains(total));
+                    let total = whole.checked_sub(size).filter(|total| (-MAX_SIZE..=MAX_STEP).contains(total));
+                    let total = total.filter(|total| stated.is_some() || *total >= 0);
                     let total = total.ok_or_else(|| OpError::unsupported("a result larger than its parts"))?;
-                    if total % 2 != 0 && cx.version() < 11 {
+                    if total > 0 && total % 2 != 0 && cx.version() < 11 {
                         return Err(OpError::unsupported("odd padding before operator-set version 11"));
                     }
-                    let halves = match auto_pad {
-                        AutoPad::SameUpper => (total / 2, total - total / 2),
-                        _ => (total - total / 2, total / 2),
-                    };
-                    let is_other = auto_pad == AutoPad::Given && halves != (pads[at], pads[at + n]);
-                    if is_other && ints(cx, "pads")?.is_some_and(|pads| !pads.is_empty()) {
+                    let halves = auto_pad.transposed(whole, size);
+                    let is_other = total > 0 && auto_pad == AutoPad::Given && halves != (pads[at], pads[at + n]);
+                    if is_other && opt_ints(cx, "pads")?.is_some_and(|pads| !pads.is_empty()) {
                         return Err(OpError::unsupported("a shape and padding that contradict each other"));
                     }
                     halves
@@ -274,10 +208,7 @@ impl Windows {
         let mut walk = Walk::<0>::new(&counts, []);
         let mut all = Vec::new();
         loop {
-            let taps = walk.position().iter().zip(&self.axes).map(|(&at, axis)| {
-                let room = axis.size + axis.before + axis.after - at as i64 * axis.stride;
-                ((room + axis.dilation - 1) / axis.dilation).clamp(0, axis.kernel) as f64
-            });
+            let taps = walk.position().iter().zip(&self.axes).map(|(&at, axis)| axis.n_padded(at as i64) as f64);
             let taps = taps.product();
             if walk.next().is_none() {
                 return Ok(all);

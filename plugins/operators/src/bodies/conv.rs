@@ -1,6 +1,7 @@
 //! `CausalConvWithState`.
 
 use super::shared::{Made, body, cast, elem, scalar, size, unknown};
+use crate::attrs::string;
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -24,7 +25,7 @@ pub fn causal_conv_with_state(call: &OpCall<'_>) -> Made {
          %present = Slice(%all, %length, [{}], [2]);\n  %o = Conv(%all, %weight{bias}, group = {channels});\n",
         i64::MAX
     );
-    lines += &match call.attrs().str("activation").unwrap_or("none") {
+    lines += &match string(call, "activation")? {
         "none" => "  %y = Identity(%o);\n".to_owned(),
         "silu" | "swish" => {
             cast("w", "o", elem, ElemType::FLOAT)

@@ -1,6 +1,7 @@
 //! `Range`.
 
 use super::shared::{Made, body, elem};
+use crate::attrs::elem_type;
 use relais_plugin_api::{ir::ElemType, op::OpCall};
 
 /// `Range`: the numbers below the count, scaled and moved.
@@ -8,10 +9,7 @@ pub fn range(call: &OpCall<'_>) -> Made {
     let elem = elem(call, 0)?;
     let wide = match elem {
         ElemType::FLOAT | ElemType::DOUBLE => elem,
-        ElemType::FLOAT16 | ElemType::BFLOAT16 => {
-            let stash = call.attrs().int("stash_type").and_then(|stash| u8::try_from(stash).ok());
-            ElemType(stash.unwrap_or(ElemType::FLOAT.0))
-        }
+        ElemType::FLOAT16 | ElemType::BFLOAT16 => elem_type(call, "stash_type")?,
         _ => ElemType::INT64,
     };
     let lines = format!(

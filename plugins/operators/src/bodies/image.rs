@@ -1,6 +1,7 @@
 //! `AffineGrid`.
 
 use super::shared::{Made, body, elem, size, unknown};
+use crate::attrs::flag;
 use relais_plugin_api::{ir::Dim, op::OpCall};
 
 /// `AffineGrid`: the points of a grid over [-1, 1], each with a 1 behind it, times the matrices.
@@ -11,7 +12,7 @@ pub fn affine_grid(call: &OpCall<'_>) -> Made {
         (_, Some(&[Dim::Static(n @ (4 | 5))])) => n as i64 - 2,
         _ => return Err(unknown("whether the grid has 2 or 3 axes")),
     };
-    let is_aligned = call.attrs().int("align_corners").unwrap_or(0) != 0;
+    let is_aligned = flag(call, "align_corners")?;
     // Sizes are those of the batch, the channels, then of depth, height and width; the coordinates of a point are in the
     // other order.
     let mut lines = format!("  %space = Slice(%size, [2], [{}]);\n", n_axes + 2);

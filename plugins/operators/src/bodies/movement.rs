@@ -1,12 +1,13 @@
 //! Blocks of space and depth.
 
 use super::shared::{Made, body, unknown};
+use crate::attrs::{opt_int, string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// Attributes of both: the size of blocks, and whether depth comes before blocks.
 fn blocks(call: &OpCall<'_>) -> Result<(i64, bool), OpError> {
-    let size = call.attrs().int("blocksize").filter(|size| *size > 0).ok_or_else(|| unknown("`blocksize`"))?;
-    match call.attrs().str("mode").unwrap_or("DCR") {
+    let size = opt_int(call, "blocksize")?.filter(|size| *size > 0).ok_or_else(|| unknown("`blocksize`"))?;
+    match string(call, "mode")? {
         "DCR" => Ok((size, false)),
         "CRD" => Ok((size, true)),
         other => Err(OpError::unsupported(format_args!("`mode` is `{other}`"))),

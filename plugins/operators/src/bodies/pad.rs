@@ -1,12 +1,13 @@
 //! `CenterCropPad`.
 
 use super::shared::{Made, body, elem, scalar};
+use crate::attrs::opt_ints;
 use relais_plugin_api::op::OpCall;
 
 /// `CenterCropPad`: along each axis, one of both amounts is 0.
 pub fn center_crop_pad(call: &OpCall<'_>) -> Made {
     let zero = scalar(elem(call, 0)?, 0.0);
-    let axes = match call.attrs().ints("axes") {
+    let axes = match opt_ints(call, "axes")? {
         Some(axes) if axes.is_empty() => return body(call, &["x", "shape"], "  %y = Identity(%x);\n", &["y"]),
         Some(axes) => format!("  %axes = Identity({axes:?});\n"),
         None => "  %rank = Size(%wanted);\n  %axes = Range(0, %rank, 1);\n".to_owned(),

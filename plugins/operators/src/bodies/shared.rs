@@ -87,9 +87,3 @@ pub fn reduced(call: &OpCall<'_>, op: &str, value: &str, axes: &[i64], keepdims:
 pub fn squeezed(call: &OpCall<'_>, op: &str, value: &str, axis: i64) -> String {
     if call.version() >= 13 { format!("{op}(%{value}, [{axis}])") } else { format!("{op}(%{value}, axes = [{axis}])") }
 }
-
-/// The element type that an attribute names.
-pub fn stash_type(call: &OpCall<'_>) -> ElemType {
-    let stash = call.attrs().int("stash_type").and_then(|stash| u8::try_from(stash).ok());
-    ElemType(stash.unwrap_or(ElemType::FLOAT.0))
-}

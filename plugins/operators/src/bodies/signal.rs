@@ -1,16 +1,21 @@
 //! Windows of signals.
 
 use super::shared::{Made, body};
-use relais_plugin_api::{ir::ElemType, op::OpCall};
+use crate::attrs::{flag, int};
+use relais_operator_math::signal;
+use relais_plugin_api::op::OpCall;
 
-/// A window: the constant, and the factors of the cosines of one and two turns.
-fn window(call: &OpCall<'_>, constant: f32, factors: &[f32]) -> Made {
-    let is_periodic = call.attrs().int("periodic").unwrap_or(1) != 0;
-    let to = call.attrs().int("output_datatype").unwrap_or(ElemType::FLOAT.0.into());
+/// A window of these weights.
+fn window(call: &OpCall<'_>, [constant, first, second]: [f64; 3]) -> Made {
+    let is_periodic = flag(call, "periodic")?;
+    let to = int(call, "output_datatype")?;
     let last = if is_periodic { "Identity(%n)" } else { "Sub(%n, 1.0)" };
     let mut lines = format!(
-        "  %n = Cast(%size, to = 1);\n  %i = Range(0.0, %n, 1.0);\n  %turn = {last};\n  %sum0 = Identity({constant:?});\n"
+        "  %n = Cast(%size, to = 1);\n  %i = Range(0.0, %n, 1.0);\n  %turn = {last};\n  %sum0 = Identity({:?});\n",
+        constant as f32
     );
+    let factors: Vec<f32> =
+        [-first, second].into_iter().filter(|factor| *factor != 0.0).map(|factor| factor as f32).collect();
     for (at, factor) in factors.iter().enumerate() {
         let angle = 2.0 * std::f32::consts::PI * (at + 1) as f32;
         lines += &format!(
@@ -25,15 +30,15 @@ fn window(call: &OpCall<'_>, constant: f32, factors: &[f32]) -> Made {
 
 /// `HannWindow`.
 pub fn hann(call: &OpCall<'_>) -> Made {
-    window(call, 0.5, &[-0.5])
+    window(call, signal::HANN)
 }
 
 /// `HammingWindow`.
 pub fn hamming(call: &OpCall<'_>) -> Made {
-    window(call, 25.0 / 46.0, &[25.0 / 46.0 - 1.0])
+    window(call, signal::HAMMING)
 }
 
 /// `BlackmanWindow`.
 pub fn blackman(call: &OpCall<'_>) -> Made {
-    window(call, 0.42, &[-0.5, 0.08])
+    window(call, signal::BLACKMAN)
 }

@@ -1,17 +1,13 @@
 //! `Softmax` and its logarithm.
 
 use super::shared::{Made, body, reduced};
+use crate::attrs::int;
 use relais_plugin_api::op::OpCall;
-
-/// The axis of a softmax.
-fn axis(call: &OpCall<'_>) -> i64 {
-    call.attrs().int("axis").unwrap_or(-1)
-}
 
 /// `Softmax` along one axis.
 pub fn softmax(call: &OpCall<'_>) -> Made {
-    let (max, sum) =
-        (reduced(call, "ReduceMax", "x", &[axis(call)], true), reduced(call, "ReduceSum", "e", &[axis(call)], true));
+    let axis = int(call, "axis")?;
+    let (max, sum) = (reduced(call, "ReduceMax", "x", &[axis], true), reduced(call, "ReduceSum", "e", &[axis], true));
     let lines = format!("  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %y = Div(%e, %s);\n");
     body(call, &["x"], &lines, &["y"])
 }
@@ -26,5 +22,5 @@ pub fn log_softmax_lines(call: &OpCall<'_>, axis: i64) -> String {
 
 /// `LogSoftmax` along one axis.
 pub fn log_softmax(call: &OpCall<'_>) -> Made {
-    body(call, &["x"], &log_softmax_lines(call, axis(call)), &["p"])
+    body(call, &["x"], &log_softmax_lines(call, int(call, "axis")?), &["p"])
 }

@@ -4,6 +4,7 @@ use super::shared::{
     Made, Text, dims, sizes,
     window::{Window, cut_like},
 };
+use crate::attrs::int;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Conv`: the input's gradient is a transposed convolution of the result's, the weights' one of the input with it.
@@ -14,7 +15,7 @@ pub fn conv(call: &OpCall<'_>) -> Made {
     let shape = sizes(&of_w).filter(|shape| shape.len() > 2).ok_or_else(unknown)?;
     let (per_group, kernel) = (shape[1], shape[2..].to_vec());
     let window = Window::new(call, kernel.clone())?;
-    let (n, group) = (kernel.len(), call.attrs().int("group").unwrap_or(1));
+    let (n, group) = (kernel.len(), int(call, "group")?);
     // The input.
     let (attrs, is_too_long) = window.back(group);
     let mut x = t.line(format_args!("ConvTranspose(%d0, %a1, {attrs})"));

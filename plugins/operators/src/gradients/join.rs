@@ -1,13 +1,17 @@
 //! `Concat` and `Split`.
 
 use super::shared::{Made, Text, dims, from_front, sizes};
+use crate::attrs::{int, opt_int};
+use relais_operator_math::join::concat_axis;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Concat`: the parts are split again.
 pub fn concat(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let n = call.n_args();
-    let axis = from_front(call.attrs().int("axis").unwrap_or(1), dims(call, 0)?.len())?;
+    let axis = concat_axis(opt_int(call, "axis")?, call.version());
+    let axis = axis.ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
+    let axis = from_front(axis, dims(call, 0)?.len())?;
     if n == 1 {
         return t.gives(["%d0"]);
     }
@@ -34,7 +38,7 @@ pub fn concat(call: &OpCall<'_>) -> Made {
 pub fn split(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let parts: Vec<String> = (0..call.n_outputs()).map(|at| format!("%d{at}")).collect();
-    let axis = call.attrs().int("axis").unwrap_or(0);
+    let axis = int(call, "axis")?;
     let x = t.line(format_args!("Concat({}, axis = {axis})", parts.join(", ")));
     t.gives([x])
 }

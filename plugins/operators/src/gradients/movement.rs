@@ -4,12 +4,13 @@ use super::shared::{
     Made, Text,
     picked::{Repeats, others, picked},
 };
+use crate::attrs::opt_ints;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Transpose`.
 pub fn transpose(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
-    let perm = match call.attrs().ints("perm") {
+    let perm = match opt_ints(call, "perm")? {
         None => String::new(),
         Some(perm) => {
             let mut back = vec![0; perm.len()];

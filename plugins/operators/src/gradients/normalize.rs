@@ -1,22 +1,23 @@
 //! Normalisations.
 
 use super::shared::{Made, Text, dims, elem};
+use crate::attrs::{flag, float};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `BatchNormalization` with given means and variances.
 pub fn batch_normalization(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let (rank, of_x) = (dims(call, 0)?.len(), elem(call, 0)?);
-    if call.n_outputs() > 1 || call.attrs().int("training_mode").unwrap_or(0) != 0 {
+    if call.n_outputs() > 1 || flag(call, "training_mode")? {
         return Err(OpError::unsupported("it is in training mode"));
     }
-    if call.version() < 9 && call.attrs().int("spatial") == Some(0) {
+    if call.version() < 9 && !flag(call, "spatial")? {
         return Err(OpError::unsupported("it normalises each place on its own"));
     }
     if rank < 2 || (1..5).any(|at| call.elem(at) != of_x) {
         return Err(OpError::unsupported("its arguments have different element types, or no channels"));
     }
-    let epsilon = t.scalar(of_x, call.attrs().float("epsilon").unwrap_or(1e-5).into());
+    let epsilon = t.scalar(of_x, float(call, "epsilon")?);
     let (inner, outer): (Vec<i64>, Vec<i64>) =
         ((1..rank as i64 - 1).collect(), (0..rank as i64).filter(|&axis| axis != 1).collect());
     let more = t.line(format_args!("Add(%a4, {epsilon})"));

@@ -1,15 +1,16 @@
 //! `Pad`.
 
 use super::shared::{Made, NONE, Text};
+use crate::attrs::{opt_ints, string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Pad` with a constant: what was added is taken away, and the other way round.
 pub fn pad(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
-    if call.attrs().str("mode").is_some_and(|mode| mode != "constant") {
+    if string(call, "mode")? != "constant" {
         return Err(OpError::unsupported("its values are not padded with a constant"));
     }
-    let x = match call.attrs().ints("pads") {
+    let x = match opt_ints(call, "pads")? {
         Some(pads) if !call.has_arg(1) => {
             let back: Vec<i64> = pads.iter().map(|&pad| pad.saturating_neg()).collect();
             t.line(format_args!("Pad(%d0, pads = {back:?})"))

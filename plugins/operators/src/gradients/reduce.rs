@@ -4,7 +4,11 @@ use super::shared::{
     Made, Text,
     ratio::{ratio, shared},
 };
-use relais_plugin_api::op::{OpCall, OpError};
+use crate::attrs::{flag, opt_ints};
+use relais_plugin_api::{
+    ir::Tensor,
+    op::{OpCall, OpError},
+};
 
 /// The axes of a reduction.
 enum Axes {
@@ -15,24 +19,28 @@ enum Axes {
     Computed,
 }
 
-fn axes(call: &OpCall<'_>) -> Axes {
-    let attrs = call.attrs();
-    let none = || if attrs.int("noop_with_empty_axes").unwrap_or(0) != 0 { Axes::None } else { Axes::All };
-    let these = |axes: Vec<i64>| if axes.is_empty() { none() } else { Axes::These(axes) };
-    match (call.has_arg(1), call.constant(1)) {
-        (true, Some(constant)) => constant.to_i64s().map_or(Axes::Computed, these),
-        (true, None) => Axes::Computed,
-        (false, _) => attrs.ints("axes").map_or_else(none, these),
-    }
+fn axes(call: &OpCall<'_>) -> Result<Axes, OpError> {
+    let axes = match (call.has_arg(1), call.constant(1)) {
+        (true, constant) => match constant.and_then(Tensor::to_i64s) {
+            Some(axes) => axes,
+            None => return Ok(Axes::Computed),
+        },
+        (false, _) => opt_ints(call, "axes")?.unwrap_or_default().to_vec(),
+    };
+    Ok(match axes.is_empty() {
+        false => Axes::These(axes),
+        true if flag(call, "noop_with_empty_axes")? => Axes::None,
+        true => Axes::All,
+    })
 }
 
 /// A value with the shape of the result, with the reduced axes in it.
 fn with_axes(t: &mut Text<'_, '_>, value: &str) -> Made {
     let call = t.call;
-    if call.attrs().int("keepdims").unwrap_or(1) != 0 {
+    if flag(call, "keepdims")? {
         return Ok(value.to_owned());
     }
-    match axes(call) {
+    match axes(call)? {
         // Of a scalar, every shape can be made.
         Axes::All | Axes::None => Ok(value.to_owned()),
         Axes::These(axes) => Ok(t.unsqueezed(value, &axes)),
@@ -68,7 +76,8 @@ pub fn mean(call: &OpCall<'_>) -> Made {
 pub fn extreme(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let (result, gradient) = (with_axes(&mut t, "%y0")?, with_axes(&mut t, "%d0")?);
-    shared(t, &result, &gradient, |t, share| match axes(call) {
+    let axes = axes(call)?;
+    shared(t, &result, &gradient, |t, share| match axes {
         Axes::None => share.to_owned(),
         Axes::All => t.line(format_args!("ReduceSum({share}, keepdims = 1)")),
         Axes::These(axes) => t.sum_to_one(share, &axes),

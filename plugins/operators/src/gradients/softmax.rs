@@ -1,17 +1,17 @@
 //! `Softmax` and its logarithm.
 
 use super::shared::{Made, Text, dims, from_front};
+use crate::attrs::int;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The axes over which `Softmax` and `LogSoftmax` normalise: one, and before version 13 all from that one on.
 fn normalised(call: &OpCall<'_>) -> Result<Vec<i64>, OpError> {
-    let axis = call.attrs().int("axis");
+    let axis = int(call, "axis")?;
     if call.version() >= 13 {
-        let axis = axis.unwrap_or(-1);
         return Ok(vec![call.dims(0).map_or(Ok(axis), |dims| from_front(axis, dims.len()))?]);
     }
     let rank = dims(call, 0)?.len();
-    Ok((from_front(axis.unwrap_or(1), rank)?..rank as i64).collect())
+    Ok((from_front(axis, rank)?..rank as i64).collect())
 }
 
 /// `Softmax`.

@@ -3,10 +3,11 @@
 use super::shared::{
     Done, declined,
     elementwise::operands,
-    flag, floats, numbers, same_elem,
+    floats, numbers, same_elem,
     spread::{map, map_as},
     wide,
 };
+use crate::attrs::flag;
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
     op::{Kernel, OpCall},
@@ -46,7 +47,7 @@ pub fn modulo(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let [a, b, y] = operands(call, kernel)?;
     let elem = same_elem(kernel, &[a, b])?;
     numbers(elem)?;
-    let is_fmod = flag(call, "fmod", false);
+    let is_fmod = flag(call, "fmod")?;
     map(kernel, &[a, b], y, |b, values| {
         if is_fmod {
             return b.op(CoreOp::Mod, values);

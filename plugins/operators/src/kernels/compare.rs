@@ -1,6 +1,7 @@
 //! Tests of single elements, and `Where`.
 
-use super::shared::{Done, flag, floats, same_elem, spread::map};
+use super::shared::{Done, floats, same_elem, spread::map};
+use crate::attrs::flag;
 use relais_plugin_api::{
     ir::ElemType,
     op::{Kernel, OpCall},
@@ -15,7 +16,7 @@ pub fn classify(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if call.op_name() == "IsNaN" {
         return map(kernel, &[x], y, |b, x| b.op(CoreOp::IsNan, x));
     }
-    let (positive, negative) = (flag(call, "detect_positive", true), flag(call, "detect_negative", true));
+    let (positive, negative) = (flag(call, "detect_positive")?, flag(call, "detect_negative")?);
     map(kernel, &[x], y, |b, x| {
         let zero = b.num(elem, 0.0);
         let is_infinite = b.op(CoreOp::IsInf, x);

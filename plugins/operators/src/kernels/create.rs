@@ -3,10 +3,10 @@
 use super::shared::{
     Done, axis_of, declined, fill,
     index::{around, index_at},
-    int,
     terms::Terms,
     viewed, volume, wide,
 };
+use crate::attrs::int;
 use relais_plugin_api::{
     ir::{ElemType, Imm},
     op::{Kernel, OpCall},
@@ -19,7 +19,7 @@ pub fn eye_like(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if sizes.len() != 2 {
         return declined("its result is not a matrix");
     }
-    let k = int(call, "k", 0).clamp(-(1 << 40), 1 << 40);
+    let k = int(call, "k")?.clamp(-(1 << 40), 1 << 40);
     kernel.each_of_all(&sizes, |b, at| {
         let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
         let diagonal = b.shifted(at[0], k);
@@ -74,7 +74,7 @@ pub fn range(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 pub fn one_hot(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (indices, values, y) = (kernel.needed_input(0)?, kernel.needed_input(2)?, kernel.output(0));
     let sizes = kernel.sizes(y);
-    let [outer, depth, inner] = around(&sizes, axis_of(int(call, "axis", -1), sizes.len())?);
+    let [outer, depth, inner] = around(&sizes, axis_of(int(call, "axis")?, sizes.len())?);
     if volume(&kernel.sizes(indices)) != outer * inner || kernel.sizes(values) != [2] {
         return declined("its indices do not fit its result");
     }

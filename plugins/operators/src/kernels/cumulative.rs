@@ -1,6 +1,7 @@
 //! Running sums and products.
 
-use super::shared::{Done, axis_of, const_ints, declined, flag, index::around, numbers, viewed, wide};
+use super::shared::{Done, axis_of, const_ints, declined, index::around, numbers, viewed, wide};
+use crate::attrs::flag;
 use relais_plugin_api::{
     op::{Kernel, OpCall},
     prim::CoreOp,
@@ -13,7 +14,7 @@ pub fn cumulative(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     numbers(elem)?;
     let &[axis] = &const_ints(call, 1)?[..] else { return declined("its axis is not one number") };
     let [outer, size, inner] = around(&sizes, axis_of(axis, sizes.len())?);
-    let (is_exclusive, is_reverse) = (flag(call, "exclusive", false), flag(call, "reverse", false));
+    let (is_exclusive, is_reverse) = (flag(call, "exclusive")?, flag(call, "reverse")?);
     let (op, start) = if call.op_name() == "CumSum" { (CoreOp::Add, 0.0) } else { (CoreOp::Mul, 1.0) };
     let (x, y) = (viewed(kernel, x, &[outer, size, inner]), viewed(kernel, y, &[outer, size, inner]));
     kernel.each_of_all(&[outer, inner], |b, around| {

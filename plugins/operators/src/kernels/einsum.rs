@@ -1,6 +1,7 @@
 //! `Einsum`.
 
 use super::shared::{Done, declined, numbers, same_elem, wide};
+use crate::attrs::string;
 use relais_plugin_api::{
     ir::NodeId,
     op::{Kernel, OpCall, OpError},
@@ -29,7 +30,7 @@ fn labels(equation: &str) -> Result<(Vec<Vec<char>>, Vec<char>), OpError> {
 /// `Einsum` without an ellipsis.
 pub fn einsum(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let y = kernel.output(0);
-    let (given, made) = labels(call.attrs().str("equation").unwrap_or(""))?;
+    let (given, made) = labels(string(call, "equation")?)?;
     let inputs = (0..call.n_args()).map(|at| kernel.needed_input(at)).collect::<Result<Vec<_>, _>>()?;
     let elem = same_elem(kernel, &inputs)?;
     numbers(elem)?;

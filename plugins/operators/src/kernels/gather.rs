@@ -3,10 +3,10 @@
 use super::shared::{
     Done, axis_of, declined,
     index::{around, index_at, integers},
-    int,
     terms::Terms,
     viewed, volume,
 };
+use crate::attrs::int;
 use relais_plugin_api::op::{Kernel, OpCall};
 
 /// `Gather`.
@@ -14,7 +14,7 @@ pub fn gather(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, indices, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     integers(kernel, indices)?;
     let sizes = kernel.sizes(x);
-    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis", 0), sizes.len())?);
+    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis")?, sizes.len())?);
     let n = volume(&kernel.sizes(indices));
     if outer * n * inner == 0 {
         return Ok(());
@@ -36,7 +36,7 @@ pub fn gather_elements(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, indices, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     integers(kernel, indices)?;
     let (sizes, made) = (kernel.sizes(x), kernel.sizes(y));
-    let axis = axis_of(int(call, "axis", 0), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     let fits = |at: usize| at == axis || made[at] <= sizes[at];
     if made.len() != sizes.len() || made != kernel.sizes(indices) || !(0..made.len()).all(fits) {
         return declined("its indices do not fit its argument");
@@ -55,7 +55,7 @@ pub fn gather_nd(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, indices, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     integers(kernel, indices)?;
     let (sizes, of_indices) = (kernel.sizes(x), kernel.sizes(indices));
-    let n_batch = usize::try_from(int(call, "batch_dims", 0)).unwrap_or(usize::MAX);
+    let n_batch = usize::try_from(int(call, "batch_dims")?).unwrap_or(usize::MAX);
     let Some((&n_indices, places)) = of_indices.split_last() else { return declined("its indices are a scalar") };
     let n_indexed = n_indices as usize;
     if n_batch > places.len() || n_batch + n_indexed > sizes.len() || sizes[..n_batch] != places[..n_batch] {

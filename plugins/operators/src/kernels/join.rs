@@ -1,10 +1,12 @@
 //! `Concat` and `Split`.
 
 use super::shared::{
-    Done, axis_of, declined, int,
+    Done, axis_of, declined,
     parts::{Part, copy_part},
 };
-use relais_plugin_api::op::{Kernel, OpCall};
+use crate::attrs::{int, opt_int};
+use relais_operator_math::join::concat_axis;
+use relais_plugin_api::op::{Kernel, OpCall, OpError};
 
 /// All axes, of which one has a part that begins at `from` and `to`.
 fn along(x: &[u64], y: &[u64], axis: usize, count: u64, (from, to): (u64, u64)) -> Vec<Part> {
@@ -18,7 +20,8 @@ fn along(x: &[u64], y: &[u64], axis: usize, count: u64, (from, to): (u64, u64)) 
 pub fn concat(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let y = kernel.output(0);
     let sizes = kernel.sizes(y);
-    let axis = axis_of(int(call, "axis", 1), sizes.len())?;
+    let axis = concat_axis(opt_int(call, "axis")?, call.version());
+    let axis = axis_of(axis.ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?, sizes.len())?;
     let mut to = 0;
     for at in 0..call.n_args() {
         let x = kernel.needed_input(at)?;
@@ -37,7 +40,7 @@ pub fn concat(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 pub fn split(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let x = kernel.needed_input(0)?;
     let sizes = kernel.sizes(x);
-    let axis = axis_of(int(call, "axis", 0), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     let mut from = 0;
     for at in 0..call.n_outputs() {
         let Some(y) = kernel.optional_output(at) else { break };

@@ -1,6 +1,7 @@
 //! Operations on bits.
 
 use super::shared::{Done, declined, elementwise::operands, same_elem, spread::map};
+use crate::attrs::string;
 use relais_plugin_api::{
     op::{Kernel, OpCall},
     prim::CoreOp,
@@ -10,9 +11,9 @@ use relais_plugin_api::{
 pub fn bit_shift(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let [a, b, y] = operands(call, kernel)?;
     let elem = same_elem(kernel, &[a, b])?;
-    let op = match call.attrs().str("direction") {
-        Some("LEFT") => CoreOp::Shl,
-        Some("RIGHT") => CoreOp::Shr,
+    let op = match string(call, "direction")? {
+        "LEFT" => CoreOp::Shl,
+        "RIGHT" => CoreOp::Shr,
         _ => return declined("`direction` is neither `LEFT` nor `RIGHT`"),
     };
     if !elem.is_integer() {

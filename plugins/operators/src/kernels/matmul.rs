@@ -1,9 +1,10 @@
 //! Matrix products.
 
 use super::shared::{
-    BLOCK, Done, declined, flag, float, is_half, numbers, plus_products, same_elem, spread::Spread, terms::Terms,
-    viewed, volume, wide,
+    BLOCK, Done, declined, is_half, numbers, plus_products, same_elem, spread::Spread, terms::Terms, viewed, volume,
+    wide,
 };
+use crate::attrs::{flag, float};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -243,8 +244,8 @@ fn products(kernel: &mut Kernel<'_>, elem: ElemType, within: ElemType, zeros: [O
 /// `Gemm`, whose third argument has the shape of the result before version 7.
 pub fn gemm(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (a, b, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
-    let transposed = (flag(call, "transA", false), flag(call, "transB", false));
-    let (alpha, beta) = (float(call, "alpha", 1.0), float(call, "beta", 1.0));
+    let transposed = (flag(call, "transA")?, flag(call, "transB")?);
+    let (alpha, beta) = (float(call, "alpha")?, float(call, "beta")?);
     let c = kernel.input(2).filter(|_| beta != 0.0);
     let inputs: Vec<NodeId> = [a, b].into_iter().chain(c).collect();
     let elem = same_elem(kernel, &inputs)?;

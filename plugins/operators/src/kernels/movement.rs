@@ -1,12 +1,13 @@
 //! Elements moved as they are: order, parts, repetitions.
 
 use super::shared::{
-    Done, axis_of, const_ints, copy, declined, flag, given_ints, int,
+    Done, axis_of, const_ints, copy, declined, given_ints,
     parts::{Part, copy_part},
     spread::{map, map_as},
     terms::Terms,
     viewed, volume,
 };
+use crate::attrs::{flag, int, opt_ints, string};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -43,7 +44,7 @@ fn turn(b: &mut PrimBuilder<'_>, x: NodeId, sizes: &[u64], order: &[usize], y: N
 pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let sizes = kernel.sizes(x);
-    let order: Vec<usize> = match call.attrs().ints("perm") {
+    let order: Vec<usize> = match opt_ints(call, "perm")? {
         Some(order) => order.iter().map(|&axis| axis_of(axis, sizes.len())).collect::<Result<_, _>>()?,
         None => (0..sizes.len()).rev().collect(),
     };
@@ -59,7 +60,7 @@ pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 /// The sizes of an image with two axes, and the attribute `blocksize`.
 fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpError> {
     let sizes = kernel.sizes(kernel.needed_input(0)?);
-    let block = u64::try_from(int(call, "blocksize", 0)).unwrap_or(0);
+    let block = u64::try_from(int(call, "blocksize")?).unwrap_or(0);
     match sizes.try_into() {
         Ok(sizes) if (1..1 << 15).contains(&block) => Ok((sizes, block)),
         _ => declined("it is not an image with two axes, or `blocksize` is not positive"),
@@ -68,10 +69,10 @@ fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpEr
 
 /// Whether the place in a block comes before the channel.
 fn is_depth_first(call: &OpCall<'_>) -> Result<bool, OpError> {
-    match call.attrs().str("mode") {
-        None | Some("DCR") => Ok(true),
-        Some("CRD") => Ok(false),
-        Some(_) => declined("`mode` is neither `DCR` nor `CRD`"),
+    match string(call, "mode")? {
+        "DCR" => Ok(true),
+        "CRD" => Ok(false),
+        _ => declined("`mode` is neither `DCR` nor `CRD`"),
     }
 }
 
@@ -160,7 +161,7 @@ pub fn trilu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     let [batch @ .., m, n] = sizes.as_slice() else { return declined("its argument is not a matrix") };
     let shape = [volume(batch), *m, *n];
-    let is_upper = flag(call, "upper", true);
+    let is_upper = flag(call, "upper")?;
     let k = match (kernel.input(1), call.constant(1).and_then(|k| k.to_i64())) {
         (None, _) => kernel.index(0),
         // Beyond the matrix, all is on one side.
@@ -184,7 +185,7 @@ pub fn reverse_sequence(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, lens, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     let sizes = kernel.sizes(x);
     let [first, second, rest @ ..] = sizes.as_slice() else { return declined("its argument has no two axes") };
-    let is_time_first = match (int(call, "time_axis", 0), int(call, "batch_axis", 1)) {
+    let is_time_first = match (int(call, "time_axis")?, int(call, "batch_axis")?) {
         (0, 1) => true,
         (1, 0) => false,
         _ => return declined("`time_axis` and `batch_axis` are not the first two axes"),

@@ -1,11 +1,13 @@
 //! Tensors with borders.
 
 use super::shared::{
-    Done, axis_of, const_ints, declined, fill, float, given_ints,
+    Done, axis_of, const_ints, declined, fill, given_ints,
     parts::{Part, copy_part},
     tables::{Taps, by_tables},
     viewed, volume,
 };
+use crate::attrs::{float, named};
+use relais_operator_math::pad::Mode;
 use relais_plugin_api::op::{Kernel, OpCall, OpError};
 
 /// `Pad`, whose amounts are attributes before version 11.
@@ -33,15 +35,15 @@ pub fn pad(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if volume(&made) == 0 {
         return Ok(());
     }
-    let mode = call.attrs().str("mode").unwrap_or("constant");
-    if mode == "constant" {
+    let mode = named(call, "mode", |name| Mode::of(name, call.version()))?;
+    if mode == Mode::Constant {
         let value = match kernel.input(2) {
             Some(value) if volume(&kernel.sizes(value)) != 1 => return declined("its value is not one number"),
             Some(value) => {
                 let value = viewed(kernel, value, &[]);
                 kernel.load(value, &[])
             }
-            None => kernel.num(elem, float(call, "value", 0.0)),
+            None => kernel.num(elem, float(call, "value")?),
         };
         fill(kernel, y, value);
         let part = |at: usize| {
@@ -60,19 +62,7 @@ pub fn pad(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         if before < 0 || after < 0 || size == 0 {
             return declined("it takes elements away, or there are none to repeat");
         }
-        let from = |place: i64| match mode {
-            "edge" => Some(place.clamp(0, size - 1)),
-            "wrap" => Some(place.rem_euclid(size)),
-            "reflect" if size == 1 => Some(0),
-            "reflect" => {
-                let turn = place.rem_euclid(2 * (size - 1));
-                Some(turn.min(2 * (size - 1) - turn))
-            }
-            _ => None,
-        };
-        let Some(from) = (0..made[axis] as i64).map(|at| from(at - before)).collect() else {
-            return declined(format_args!("`mode` is `{mode}`"));
-        };
+        let from = (0..made[axis] as i64).filter_map(|at| mode.source(at - before, size)).collect();
         tables.push(Taps { axis, from: vec![from], weights: Vec::new() });
     }
     by_tables(kernel, x, y, &tables, elem)

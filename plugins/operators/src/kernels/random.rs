@@ -1,12 +1,13 @@
 //! `Dropout`.
 
-use super::shared::{Done, copy, declined, fill, int};
+use super::shared::{Done, copy, declined, fill};
+use crate::attrs::int;
 use relais_plugin_api::op::{Kernel, OpCall};
 
 /// `Dropout` that drops nothing.
 pub fn dropout(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let is_training = match call.version() {
-        ..7 => int(call, "is_test", 0) == 0,
+        ..7 => int(call, "is_test")? == 0,
         7..12 => false,
         _ => match (call.has_arg(2), call.constant(2)) {
             (false, _) => false,

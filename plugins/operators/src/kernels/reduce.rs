@@ -1,9 +1,10 @@
 //! Reductions and scans along axes.
 
 use super::shared::{
-    Done, axis_of, copy, declined, flag, floats, given_ints, index::around, int, is_half, numbers, sizes_of,
-    terms::Terms, viewed, volume, wide,
+    Done, axis_of, copy, declined, floats, given_ints, index::around, is_half, numbers, sizes_of, terms::Terms, viewed,
+    volume, wide,
 };
+use crate::attrs::{flag, int};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -167,7 +168,7 @@ pub fn reduce_axes(
 /// By axis: whether it is reduced. `None` if the call is to reduce nothing.
 fn reduced_axes(call: &OpCall<'_>, rank: usize) -> Result<Option<Vec<bool>>, OpError> {
     let axes = given_ints(call, 1, "axes")?.unwrap_or_default();
-    if axes.is_empty() && flag(call, "noop_with_empty_axes", false) {
+    if axes.is_empty() && flag(call, "noop_with_empty_axes")? {
         return Ok(None);
     }
     let mut is_reduced = vec![axes.is_empty(); rank];
@@ -284,11 +285,11 @@ pub fn arg(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let sizes = kernel.sizes(x);
     numbers(kernel.elem(x))?;
-    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis", 0), sizes.len())?);
+    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis")?, sizes.len())?);
     if size == 0 {
         return declined("its axis is empty");
     }
-    let is_better = match (call.op_name(), flag(call, "select_last_index", false)) {
+    let is_better = match (call.op_name(), flag(call, "select_last_index")?) {
         ("ArgMax", false) => CoreOp::Gt,
         ("ArgMax", true) => CoreOp::Ge,
         (_, false) => CoreOp::Lt,

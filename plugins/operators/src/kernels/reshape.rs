@@ -1,6 +1,8 @@
 //! Tensors in other shapes, and their shapes.
 
-use super::shared::{Done, copy, declined, int, viewed, volume};
+use super::shared::{Done, copy, declined, viewed, volume};
+use crate::attrs::{int, opt_int};
+use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::op::{Kernel, OpCall};
 
 /// `Identity`.
@@ -24,13 +26,7 @@ pub fn reshaped(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 pub fn shape(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let sizes = kernel.sizes(x);
-    let rank = sizes.len() as i64;
-    let bound = |name: &str, default: i64| {
-        let given = int(call, name, default);
-        (if given < 0 { given.saturating_add(rank) } else { given }).clamp(0, rank) as usize
-    };
-    let (start, end) = (bound("start", 0), bound("end", rank));
-    let part = sizes.get(start..end).unwrap_or(&[]);
+    let part = &sizes[shape_range(sizes.len(), int(call, "start")?, opt_int(call, "end")?)];
     if kernel.sizes(y) != [part.len() as u64] {
         return declined("its result has another length");
     }

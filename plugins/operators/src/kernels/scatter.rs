@@ -3,10 +3,11 @@
 use super::shared::{
     Done, axis_of, copy, declined,
     index::{index_at, integers},
-    int, numbers, same_elem,
+    numbers, same_elem,
     terms::Terms,
     viewed, volume,
 };
+use crate::attrs::{int, string};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -15,13 +16,13 @@ use relais_plugin_api::{
 
 /// The core operator by which updates are combined with elements; `None` if they take the place of elements.
 fn combination(call: &OpCall<'_>, elem: ElemType) -> Result<Option<CoreOp>, OpError> {
-    let op = match call.attrs().str("reduction") {
-        None | Some("none") => return Ok(None),
-        Some("add") => CoreOp::Add,
-        Some("mul") => CoreOp::Mul,
-        Some("max") => CoreOp::Max,
-        Some("min") => CoreOp::Min,
-        Some(other) => return declined(format_args!("`reduction` is `{other}`")),
+    let op = match string(call, "reduction")? {
+        "none" => return Ok(None),
+        "add" => CoreOp::Add,
+        "mul" => CoreOp::Mul,
+        "max" => CoreOp::Max,
+        "min" => CoreOp::Min,
+        other => return declined(format_args!("`reduction` is `{other}`")),
     };
     numbers(elem)?;
     Ok(Some(op))
@@ -44,7 +45,7 @@ pub fn scatter_elements(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, indices, updates) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.needed_input(2)?);
     integers(kernel, indices)?;
     let (y, sizes, places) = (kernel.output(0), kernel.sizes(x), kernel.sizes(indices));
-    let axis = axis_of(int(call, "axis", 0), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     let fits = |at: usize| at == axis || places[at] <= sizes[at];
     let are_places = places.len() == sizes.len() && places == kernel.sizes(updates);
     if !are_places || !(0..places.len()).all(fits) || kernel.sizes(y) != sizes {

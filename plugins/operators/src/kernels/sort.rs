@@ -1,6 +1,7 @@
 //! `TopK`.
 
-use super::shared::{Done, axis_of, declined, flag, index::around, int, numbers, terms::Terms, viewed, volume};
+use super::shared::{Done, axis_of, declined, index::around, numbers, terms::Terms, viewed, volume};
+use crate::attrs::{flag, int};
 use relais_plugin_api::{
     ir::NodeId,
     op::{Kernel, OpCall},
@@ -13,7 +14,7 @@ pub fn top_k(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let Some(places) = kernel.optional_output(1) else { return declined("it has one result") };
     let (sizes, made) = (kernel.sizes(x), kernel.sizes(values));
     numbers(kernel.elem(x))?;
-    let axis = axis_of(int(call, "axis", -1), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     let ([outer, size, inner], k) = (around(&sizes, axis), made[axis]);
     if k > size {
         return declined("there are fewer elements than are to be found");
@@ -21,7 +22,7 @@ pub fn top_k(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if volume(&made) == 0 {
         return Ok(());
     }
-    let is_before = if flag(call, "largest", true) { CoreOp::Ge } else { CoreOp::Le };
+    let is_before = if flag(call, "largest")? { CoreOp::Ge } else { CoreOp::Le };
     let (x, shape) = (viewed(kernel, x, &[outer, size, inner]), [outer, k, inner]);
     let (values, places) = (viewed(kernel, values, &shape), viewed(kernel, places, &shape));
     kernel.each_of_all(&[outer, inner], |b, line| {

@@ -1,6 +1,7 @@
 //! Operators that make tensors out of shapes, indices and numbers.
 
 use super::shared::util::*;
+use relais_operator_math::create as math;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Constant`, where it is a call.
@@ -16,13 +17,13 @@ pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
         cx.set_tensor(0, ElemType::FLOAT, &[]);
     } else if opt_int(cx, "value_int")?.is_some() {
         cx.set_tensor(0, ElemType::INT64, &[]);
-    } else if opt_str(cx, "value_string")?.is_some() {
+    } else if opt_string(cx, "value_string")?.is_some() {
         cx.set_tensor(0, ElemType::STRING, &[]);
     } else if let Some(values) = opt_floats(cx, "value_floats")? {
         cx.set_tensor(0, ElemType::FLOAT, &[Dim::Static(values.len() as u64)]);
     } else if let Some(values) = opt_ints(cx, "value_ints")? {
         cx.set_tensor(0, ElemType::INT64, &[Dim::Static(values.len() as u64)]);
-    } else if let Some(n_values) = opt_n_strings(cx, "value_strings")? {
+    } else if let Some(n_values) = opt_strs(cx, "value_strings")?.map(|all| all.len()) {
         cx.set_tensor(0, ElemType::STRING, &[Dim::Static(n_values as u64)]);
     }
     Ok(())
@@ -70,12 +71,10 @@ pub fn range(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 fn range_len(start: i64, limit: i64, delta: i64) -> Result<Dim, OpError> {
-    if delta == 0 {
-        return invalid("`delta` is 0");
+    match math::range_len(start.into(), limit.into(), delta.into()) {
+        Some(len) => Ok(u64::try_from(len).map_or(Dim::Unknown, Dim::Static)),
+        None => invalid("`delta` is 0"),
     }
-    let (distance, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
-    let len = if distance.signum() == step.signum() { (distance.abs() - 1) / step.abs() + 1 } else { 0 };
-    Ok(u64::try_from(len).map_or(Dim::Unknown, Dim::Static))
 }
 
 /// `NonZero`. For a scalar, runtimes disagree on the number of rows.
@@ -97,7 +96,7 @@ pub fn one_hot(cx: &mut InferCx<'_>) -> Outcome {
         }
     }
     let elem = cx.elem(2);
-    let axis = int_or(cx, "axis", -1)?;
+    let axis = int(cx, "axis")?;
     let dims = match cx.dims(0) {
         Some(mut dims) => {
             let axis = axis_of(axis, dims.len() + 1)?;

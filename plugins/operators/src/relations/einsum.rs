@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 pub fn einsum(cx: &mut InferCx<'_>) -> Outcome {
     let n_args = cx.n_args();
     let elem = common_elem(cx, 0..n_args)?;
-    let Some(mut equation) = opt_str(cx, "equation")? else {
-        return invalid("attribute `equation` is missing");
-    };
+    let mut equation = string(cx, "equation")?.to_owned();
     equation.retain(|c| !c.is_whitespace());
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),

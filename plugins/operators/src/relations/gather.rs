@@ -7,7 +7,7 @@ use relais_plugin_api::{ir::*, op::*};
 pub fn gather(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let axis = int_or(cx, "axis", 0)?;
+    let axis = int(cx, "axis")?;
     let (Some(data), Some(indices)) = (cx.dims(0), cx.dims(1)) else {
         cx.set_any_rank(0, elem);
         return Ok(());
@@ -46,7 +46,7 @@ pub fn gather_elements(cx: &mut InferCx<'_>) -> Outcome {
 pub fn gather_nd(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let batch = int_or(cx, "batch_dims", 0)?;
+    let batch = int(cx, "batch_dims")?;
     let (Some(data), Some(indices)) = (cx.dims(0), dims_from_rank(cx, 1, 1)?) else {
         cx.set_any_rank(0, elem);
         return Ok(());

@@ -50,7 +50,7 @@ pub fn max_roi_pool(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `RoiAlign`.
 pub fn roi_align(cx: &mut InferCx<'_>) -> Outcome {
-    let pooled = [int_or(cx, "output_height", 1)?, int_or(cx, "output_width", 1)?];
+    let pooled = [int(cx, "output_height")?, int(cx, "output_width")?];
     regions(cx, pooled.map(|size| Int::Known(size).into()))
 }
 
@@ -87,10 +87,10 @@ pub fn col2im(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `ImageDecoder`.
 pub fn image_decoder(cx: &mut InferCx<'_>) -> Outcome {
-    let channels = match opt_str(cx, "pixel_format")?.as_deref() {
-        None | Some("RGB" | "BGR") => Dim::Static(3),
-        Some("Grayscale") => Dim::Static(1),
-        Some(_) => Dim::Unknown,
+    let channels = match string(cx, "pixel_format")? {
+        "RGB" | "BGR" => Dim::Static(3),
+        "Grayscale" => Dim::Static(1),
+        _ => Dim::Unknown,
     };
     cx.set_tensor(0, ElemType::UINT8, &[Dim::Unknown, Dim::Unknown, channels]);
     Ok(())

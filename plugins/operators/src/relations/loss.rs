@@ -7,7 +7,7 @@ use relais_plugin_api::{ir::*, op::*};
 pub fn nll_loss(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let dims = if opt_str(cx, "reduction")?.as_deref() == Some("none") { cx.dims(1) } else { Some(Dims::new()) };
+    let dims = if string(cx, "reduction")? == "none" { cx.dims(1) } else { Some(Dims::new()) };
     set(cx, 0, elem, dims.as_deref());
     Ok(())
 }

@@ -49,7 +49,7 @@ pub fn gemm(cx: &mut InferCx<'_>) -> Outcome {
     let elem = common_elem(cx, 0..2)?;
     let oriented = |index: usize, name: &str| -> Result<[Dim; 2], OpError> {
         let dims = dims_of_rank(cx, index, 2)?.unwrap_or_else(|| smallvec![Dim::Unknown; 2]);
-        Ok(if flag(cx, name, false)? { [dims[1], dims[0]] } else { [dims[0], dims[1]] })
+        Ok(if flag(cx, name)? { [dims[1], dims[0]] } else { [dims[0], dims[1]] })
     };
     let ([m, k], [k_too, n]) = (oriented(0, "transA")?, oriented(1, "transB")?);
     merge_dim(k, k_too).map_err(|error| OpError::invalid(format_args!("the axes to be multiplied: {error}")))?;

@@ -1,6 +1,7 @@
 //! Operators that move, repeat or leave out elements.
 
 use super::shared::util::*;
+use relais_operator_math::movement as math;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Transpose`.
@@ -173,26 +174,8 @@ fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Ints> {
 
 /// The first index and the number of indices of a slice; `None` for a step of zero, and where runtimes disagree.
 fn range_of(size: i64, start: i64, end: i64, step: i64) -> Option<(i64, i64)> {
-    if size == 0 {
-        return Some((0, 0));
-    }
-    let from_front = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
-    let (start, end) = (from_front(start), from_front(end));
-    let (start, distance) = match step {
-        0 => return None,
-        1.. => {
-            let start = start.clamp(0, size);
-            (start, end.clamp(0, size) - start)
-        }
-        // The standard begins at 0, its reference with nothing.
-        _ if start < 0 => return None,
-        _ => {
-            let start = start.min(size - 1);
-            (start, start - end.clamp(-1, size - 1))
-        }
-    };
-    let step = step.checked_abs().unwrap_or(i64::MAX);
-    Some((start, if distance <= 0 { 0 } else { (distance - 1) / step + 1 }))
+    let slice = math::slice(size, start, end, step).filter(|slice| slice.disputed.is_none())?;
+    Some((slice.first, i64::try_from(slice.count).ok()?))
 }
 
 /// The size of an axis after slicing.

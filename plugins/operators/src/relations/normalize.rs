@@ -14,7 +14,7 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
     // Early versions also have statistics for each element of a sample.
-    if n_results == 1 || !flag(cx, "spatial", true)? {
+    if n_results == 1 || !flag(cx, "spatial")? {
         return Ok(());
     }
     let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });
@@ -40,8 +40,8 @@ pub fn layer_normalization(cx: &mut InferCx<'_>) -> Outcome {
     if cx.n_outputs() == 1 {
         return Ok(());
     }
-    let axis = int_or(cx, "axis", -1)?;
-    let elem = opt_elem(cx, "stash_type")?.unwrap_or(ElemType::FLOAT);
+    let axis = int(cx, "axis")?;
+    let elem = elem_type(cx, "stash_type")?;
     let mut dims = cx.dims(0);
     if let Some(dims) = &mut dims {
         let axis = axis_of(axis, dims.len())?;

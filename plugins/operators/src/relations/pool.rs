@@ -52,12 +52,7 @@ pub fn max_unpool(cx: &mut InferCx<'_>) -> Outcome {
         };
     } else {
         for (axis, dim) in dims[2..].iter_mut().enumerate() {
-            let unpooled = |size: u64| {
-                let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.strides[axis])?;
-                let size = spread.checked_sub(window.padding(axis)?)?.checked_add(window.extent(axis)?)?;
-                u64::try_from(size).ok()
-            };
-            *dim = map_dim(*dim, unpooled);
+            *dim = map_dim(*dim, |size| window.transposed(axis, size, 0));
         }
     }
     cx.set_tensor(0, elem, &dims);

@@ -5,7 +5,7 @@ use relais_plugin_api::{ir::*, op::*};
 
 /// `RandomNormal` and `RandomUniform`.
 pub fn random(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::FLOAT);
+    let elem = elem_type(cx, "dtype")?;
     let Some(shape) = opt_ints(cx, "shape")? else {
         return invalid("attribute `shape` is missing");
     };
@@ -16,8 +16,8 @@ pub fn random(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `Multinomial`.
 pub fn multinomial(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::INT32);
-    let n_samples = Int::Known(int_or(cx, "sample_size", 1)?).into();
+    let elem = elem_type(cx, "dtype")?;
+    let n_samples = Int::Known(int(cx, "sample_size")?).into();
     let batch = dims_of_rank(cx, 0, 2)?.map_or(Dim::Unknown, |dims| dims[0]);
     cx.set_tensor(0, elem, &[batch, n_samples]);
     Ok(())

@@ -1,6 +1,7 @@
 //! Operators that change or return the shape of one tensor.
 
 use super::shared::{util::*, values};
+use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Identity`: the value itself, of any type.
@@ -23,7 +24,7 @@ pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
         cx.set_any_rank(0, elem);
         return Ok(());
     };
-    let zero = if flag(cx, "allowzero", false)? { Zero::IsZero } else { Zero::IsCopied };
+    let zero = if flag(cx, "allowzero")? { Zero::IsZero } else { Zero::IsCopied };
     let dims = reshape_dims(cx.dims(0).as_deref(), &target, zero)?;
     cx.set_tensor(0, elem, &dims);
     if dims.len() <= 1 {
@@ -143,7 +144,7 @@ fn cancel(before: Dims, after: &[Dim]) -> Option<(Dim, Option<Dim>)> {
 pub fn flatten(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let axis = int_or(cx, "axis", 1)?;
+    let axis = int(cx, "axis")?;
     let dims = match cx.dims(0) {
         Some(dims) => {
             let rank = dims.len();
@@ -222,14 +223,12 @@ pub fn unsqueeze(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `Shape`.
 pub fn shape(cx: &mut InferCx<'_>) -> Outcome {
-    let (start, end) = (int_or(cx, "start", 0)?, opt_int(cx, "end")?);
+    let (start, end) = (int(cx, "start")?, opt_int(cx, "end")?);
     let Some(dims) = cx.dims(0) else {
         cx.set_tensor(0, ElemType::INT64, &[Dim::Unknown]);
         return Ok(());
     };
-    let rank = dims.len() as i64;
-    let clamp = |at: i64| (if at < 0 { at.saturating_add(rank) } else { at }).clamp(0, rank) as usize;
-    let part = dims.get(clamp(start)..clamp(end.unwrap_or(rank))).unwrap_or_default();
+    let part = &dims[shape_range(dims.len(), start, end)];
     cx.set_tensor(0, ElemType::INT64, &[Dim::Static(part.len() as u64)]);
     if part.len() <= MAX_LEN {
         cx.set_value(0, part);

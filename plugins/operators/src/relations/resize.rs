@@ -1,6 +1,7 @@
 //! `Resize` and `Upsample`.
 
 use super::shared::util::*;
+use relais_operator_math::resize::{Policy, scaled_size};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Upsample`: the scales are two attributes, then one, then an argument.
@@ -23,8 +24,8 @@ pub fn resize(cx: &mut InferCx<'_>) -> Outcome {
         return scale(cx, scales, None);
     }
     let axes = opt_ints(cx, "axes")?;
-    let is_cropped = opt_str(cx, "coordinate_transformation_mode")?.as_deref() == Some("tf_crop_and_resize");
-    let policy = opt_str(cx, "keep_aspect_ratio_policy")?;
+    let is_cropped = string(cx, "coordinate_transformation_mode")? == "tf_crop_and_resize";
+    let policy = named(cx, "keep_aspect_ratio_policy", Policy::of)?;
     let sizes_given = cx.arg(3).is_some() && cx.dims(3).as_deref() != Some(&[Dim::Static(0)]);
     if !sizes_given {
         let scales = if is_cropped { None } else { known_floats(cx, 2) };
@@ -37,8 +38,7 @@ pub fn resize(cx: &mut InferCx<'_>) -> Outcome {
         return Ok(());
     };
     let axes = resized_axes(axes, dims.len())?;
-    let is_stretched = policy.is_none_or(|policy| policy == "stretch");
-    match ints_of(cx, 3).filter(|_| is_stretched) {
+    match ints_of(cx, 3).filter(|_| policy == Policy::Stretch) {
         Some(sizes) if sizes.len() != axes.len() => {
             return invalid(format_args!("{} sizes do not fit {} axes", sizes.len(), axes.len()));
         }
@@ -85,7 +85,6 @@ fn scale(cx: &mut InferCx<'_>, scales: Option<Vec<f32>>, axes: Option<IntList>) 
 
 /// The size after scaling; `None` where it depends on the precision that a runtime computes with.
 fn scaled(size: u64, scale: f32) -> Option<u64> {
-    let single = (size as f32 * scale).floor();
-    let double = (size as f64 * f64::from(scale)).floor();
-    ((0.0..1e9).contains(&single) && f64::from(single) == double).then_some(single as u64)
+    let size = scaled_size(size, scale.into()).ok()?;
+    (0.0..1e9).contains(&size).then_some(size as u64)
 }

@@ -7,10 +7,10 @@ use relais_plugin_api::{ir::*, op::*};
 pub fn dft(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let is_onesided = flag(cx, "onesided", false)?;
-    let is_inverse = flag(cx, "inverse", false)?;
+    let is_onesided = flag(cx, "onesided")?;
+    let is_inverse = flag(cx, "inverse")?;
     let axis = match (cx.version(), cx.arg(2)) {
-        (..20, _) => Some(int_or(cx, "axis", 1)?),
+        (..20, _) => Some(int(cx, "axis")?),
         (_, None) => Some(-2),
         (_, Some(_)) => known_ints(cx, 2).and_then(|axis| axis.first().copied()),
     };
@@ -50,7 +50,7 @@ pub fn stft(cx: &mut InferCx<'_>) -> Outcome {
         }
         _ => Dim::Unknown,
     };
-    let is_onesided = flag(cx, "onesided", true)?;
+    let is_onesided = flag(cx, "onesided")?;
     let bins = if is_onesided { map_dim(length, |n| Some(n / 2 + 1)) } else { length };
     cx.set_tensor(0, elem, &[signal[0], frames, bins, Dim::Static(2)]);
     Ok(())
@@ -58,7 +58,7 @@ pub fn stft(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `MelWeightMatrix`.
 pub fn mel_weight_matrix(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "output_datatype")?.unwrap_or(ElemType::FLOAT);
+    let elem = elem_type(cx, "output_datatype")?;
     let bands = scalar_of(cx, 0).map_or(Dim::Unknown, Dim::from);
     let length = scalar_of(cx, 1).map_or(Dim::Unknown, Dim::from);
     cx.set_tensor(0, elem, &[map_dim(length, |n| Some(n / 2 + 1)), bands]);
@@ -67,7 +67,7 @@ pub fn mel_weight_matrix(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `HannWindow`, `HammingWindow` and `BlackmanWindow`.
 pub fn window(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "output_datatype")?.unwrap_or(ElemType::FLOAT);
+    let elem = elem_type(cx, "output_datatype")?;
     dims_of_rank(cx, 0, 0)?;
     let dim = scalar_of(cx, 0).map_or(Dim::Unknown, Dim::from);
     cx.set_tensor(0, elem, &[dim]);

@@ -7,7 +7,7 @@ use relais_plugin_api::{ir::*, op::*};
 pub fn top_k(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let axis = int_or(cx, "axis", -1)?;
+    let axis = int(cx, "axis")?;
     let k = match cx.version() {
         ..10 => Some(Int::Known(int(cx, "k")?)),
         _ => scalar_of(cx, 1),

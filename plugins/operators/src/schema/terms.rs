@@ -1,8 +1,7 @@
 //! The words of `onnx.rs`.
 
-use relais_plugin_api::op::{AttrSchema, Formal, Operator, Required};
-
 pub use relais_plugin_api::ir::attr_kind::*;
+use relais_plugin_api::op::{AttrSchema, Formal, Operator, Required};
 
 /// Any number of arguments or results.
 pub const ANY: u16 = u16::MAX;

@@ -4,6 +4,7 @@ pub mod picked;
 pub mod ratio;
 pub mod window;
 
+use crate::attrs::{opt_int, opt_ints};
 use relais_plugin_api::{
     ir::{Dim, Dims, ElemType},
     op::{OpCall, OpError},
@@ -192,15 +193,17 @@ pub fn from_front(axis: i64, rank: usize) -> Result<i64, OpError> {
 }
 
 /// Attributes of the call that are lists of integers, as the text form writes them.
-pub fn ints(call: &OpCall<'_>, names: &[&str]) -> String {
-    let list = |name: &&str| {
-        let values = call.attrs().ints(name).filter(|values| !values.is_empty())?;
-        Some(format!(", {name} = {values:?}"))
-    };
-    names.iter().filter_map(list).collect()
+pub fn ints_text(call: &OpCall<'_>, names: &[&str]) -> Made {
+    let mut text = String::new();
+    for name in names {
+        if let Some(values) = opt_ints(call, name)?.filter(|values| !values.is_empty()) {
+            text += &format!(", {name} = {values:?}");
+        }
+    }
+    Ok(text)
 }
 
 /// Attributes of the call that are integers, as the text form writes them.
-pub fn int(call: &OpCall<'_>, name: &str) -> String {
-    call.attrs().int(name).map_or_else(String::new, |value| format!(", {name} = {value}"))
+pub fn int_text(call: &OpCall<'_>, name: &str) -> Made {
+    Ok(opt_int(call, name)?.map_or_else(String::new, |value| format!(", {name} = {value}")))
 }

@@ -1,6 +1,8 @@
 //! Windows that slide over spatial axes.
 
 use super::{Made, Text, dims, output_dims, sizes};
+use crate::attrs::{named, opt_ints};
+use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// How a window moves over the spatial axes.
@@ -18,10 +20,9 @@ pub struct Window {
 impl Window {
     pub fn new(call: &OpCall<'_>, kernel: Vec<i64>) -> Result<Self, OpError> {
         let n = kernel.len();
-        let attrs = call.attrs();
-        let of = |name: &str, default: i64| match attrs.ints(name).filter(|values| !values.is_empty()) {
+        let of = |name: &str, default: i64| match opt_ints(call, name)?.filter(|values| !values.is_empty()) {
             None => Ok(vec![default; n]),
-            Some(values) if values.len() == n && values.iter().all(|&value| value > 0) => Ok(values),
+            Some(values) if values.len() == n && values.iter().all(|&value| value > 0) => Ok(values.to_vec()),
             Some(_) => Err(OpError::unsupported(format_args!("`{name}` is not one positive number for each axis"))),
         };
         let (strides, dilations) = (of("strides", 1)?, of("dilations", 1)?);
@@ -30,28 +31,26 @@ impl Window {
             return Err(OpError::unsupported("its window has not as many axes as its input"));
         }
         let (input, output) = (sizes(&x[2..]), sizes(&y[2..]));
-        let pads = match attrs.str("auto_pad").unwrap_or("NOTSET") {
-            "NOTSET" => match attrs.ints("pads").filter(|pads| !pads.is_empty()) {
+        let pads = match named(call, "auto_pad", AutoPad::of)? {
+            AutoPad::Given => match opt_ints(call, "pads")?.filter(|pads| !pads.is_empty()) {
                 None => vec![0; 2 * n],
-                Some(pads) if pads.len() == 2 * n && pads.iter().all(|&pad| pad >= 0) => pads,
+                Some(pads) if pads.len() == 2 * n && pads.iter().all(|&pad| pad >= 0) => pads.to_vec(),
                 Some(_) => return Err(OpError::unsupported("`pads` is negative or has another length")),
             },
-            "VALID" => vec![0; 2 * n],
+            AutoPad::Valid => vec![0; 2 * n],
             same => {
                 let (Some(input), Some(output)) = (&input, &output) else {
                     return Err(OpError::unsupported("its padding is computed from sizes that are not known"));
                 };
-                let total = |at: usize| {
-                    let reach = (output[at] - 1) * strides[at] + dilations[at] * (kernel[at] - 1) + 1;
-                    (reach - input[at]).max(0)
+                let padding = |at: usize| {
+                    let (size, kernel, count) = (input[at], kernel[at], output[at]);
+                    let (stride, dilation) = (strides[at], dilations[at]);
+                    Axis { size, kernel, stride, dilation, before: 0, after: 0, count }.kept_padding(same)
                 };
-                let less = |at: usize| total(at) / 2;
-                let more = |at: usize| total(at) - total(at) / 2;
-                match same {
-                    "SAME_UPPER" => (0..n).map(less).chain((0..n).map(more)).collect(),
-                    "SAME_LOWER" => (0..n).map(more).chain((0..n).map(less)).collect(),
-                    other => return Err(OpError::unsupported(format_args!("`auto_pad` is `{other}`"))),
-                }
+                let pairs: Option<Vec<(i64, i64)>> = (0..n).map(padding).collect();
+                let (before, after): (Vec<i64>, Vec<i64>) =
+                    pairs.ok_or_else(|| OpError::unsupported("its window is too large"))?.into_iter().unzip();
+                [before, after].concat()
             }
         };
         Ok(Self { kernel, strides, dilations, pads, input, output })

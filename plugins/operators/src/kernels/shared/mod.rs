@@ -8,6 +8,7 @@ pub mod tables;
 pub mod terms;
 pub mod window;
 
+use crate::attrs::opt_ints;
 use relais_plugin_api::{
     ir::{Attr, ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
@@ -111,18 +112,6 @@ pub fn same_elem(kernel: &Kernel<'_>, inputs: &[NodeId]) -> Result<ElemType, OpE
     }
 }
 
-pub fn int(call: &OpCall<'_>, name: &str, default: i64) -> i64 {
-    call.attrs().int(name).unwrap_or(default)
-}
-
-pub fn flag(call: &OpCall<'_>, name: &str, default: bool) -> bool {
-    int(call, name, default.into()) != 0
-}
-
-pub fn float(call: &OpCall<'_>, name: &str, default: f32) -> f64 {
-    call.attrs().float(name).unwrap_or(default).into()
-}
-
 /// The integers of an argument, which must be constant.
 pub fn const_ints(call: &OpCall<'_>, index: usize) -> Result<Vec<i64>, OpError> {
     let ints = call.constant(index).and_then(Tensor::to_i64s);
@@ -131,7 +120,11 @@ pub fn const_ints(call: &OpCall<'_>, index: usize) -> Result<Vec<i64>, OpError> 
 
 /// Integers that are an argument or, in older versions, an attribute; `None` if they are not given.
 pub fn given_ints(call: &OpCall<'_>, index: usize, name: &str) -> Result<Option<Vec<i64>>, OpError> {
-    if call.has_arg(index) { const_ints(call, index).map(Some) } else { Ok(call.attrs().ints(name)) }
+    if call.has_arg(index) {
+        const_ints(call, index).map(Some)
+    } else {
+        Ok(opt_ints(call, name)?.map(|ints| ints.to_vec()))
+    }
 }
 
 /// An axis, counted from the front.

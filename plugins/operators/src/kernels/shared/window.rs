@@ -1,27 +1,13 @@
 //! Windows that slide over the spatial axes of an image.
 
 use super::{declined, terms::Terms};
+use crate::attrs::{named, opt_ints};
+use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::{
     ir::{Attr, AttrRec, NodeId},
     op::{OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
-
-/// A window that slides along one axis.
-#[derive(Clone, Copy)]
-pub struct Axis {
-    /// Elements of the image.
-    pub size: i64,
-    /// Elements of the window.
-    pub kernel: i64,
-    pub stride: i64,
-    pub dilation: i64,
-    /// Padding before the image, and after it.
-    pub before: i64,
-    pub after: i64,
-    /// Windows.
-    pub count: i64,
-}
 
 /// The windows of one place in the kernel, a tap, that find an element of the image there.
 pub struct Inside {
@@ -33,7 +19,8 @@ pub struct Inside {
 
 /// An attribute with a number for each axis; the sizes that are computed with them are far from overflowing.
 fn list(call: &OpCall<'_>, name: &str, len: usize, default: i64) -> Result<Vec<i64>, OpError> {
-    let values = call.attrs().ints(name).filter(|values| !values.is_empty()).unwrap_or_else(|| vec![default; len]);
+    let given = opt_ints(call, name)?.filter(|values| !values.is_empty());
+    let values = given.map_or_else(|| vec![default; len], |values| values.to_vec());
     match values.len() == len && values.iter().all(|value| (default.min(1)..1 << 30).contains(value)) {
         true => Ok(values),
         false => declined(format_args!("`{name}` is {values:?}")),
@@ -66,49 +53,33 @@ fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<Axis>, O
     Ok((0..n).map(axis).collect())
 }
 
-/// Whether the padding keeps the size, and has the odd element before the image.
-enum Same {
-    Upper,
-    Lower,
+/// The value of `auto_pad`, and the padding before all axes, then after all axes, if it is given.
+fn padding(call: &OpCall<'_>, n: usize) -> Result<(AutoPad, Vec<i64>), OpError> {
+    let auto_pad = named(call, "auto_pad", AutoPad::of)?;
+    let pads = if auto_pad == AutoPad::Given { list(call, "pads", 2 * n, 0)? } else { vec![0; 2 * n] };
+    Ok((auto_pad, pads))
 }
 
-/// The value of `auto_pad`: padding that keeps the size, or that before all axes, then after all axes.
-fn padding(call: &OpCall<'_>, n: usize) -> Result<Result<Vec<i64>, Same>, OpError> {
-    Ok(match call.attrs().str("auto_pad").unwrap_or("NOTSET") {
-        "" | "NOTSET" => Ok(list(call, "pads", 2 * n, 0)?),
-        "VALID" => Ok(vec![0; 2 * n]),
-        "SAME_UPPER" => Err(Same::Upper),
-        "SAME_LOWER" => Err(Same::Lower),
-        other => return declined(format_args!("`auto_pad` is `{other}`")),
-    })
-}
-
-/// Splits padding into that before and that after the image.
-fn split(total: i64, same: &Same) -> (i64, i64) {
-    match same {
-        Same::Upper => (total / 2, total - total / 2),
-        Same::Lower => (total - total / 2, total / 2),
-    }
-}
-
-impl Axis {
-    /// The distance from the window's first element to the one after its last.
-    fn extent(&self) -> i64 {
-        (self.kernel - 1) * self.dilation + 1
-    }
-
+/// What kernels ask of windows.
+pub trait Sliding {
     /// Whether the windows are the elements of the image.
+    fn is_plain(&self) -> bool;
+    /// Whether the last window reaches beyond the image.
+    fn reaches_behind(&self) -> bool;
+    /// The windows that have the element of a tap in the image.
+    fn windows_inside(&self, b: &mut PrimBuilder<'_>, tap: NodeId) -> Inside;
+}
+
+impl Sliding for Axis {
     fn is_plain(&self) -> bool {
         self.kernel == 1 && self.stride == 1 && self.before == 0 && self.size == self.count
     }
 
-    /// Whether the last window reaches beyond the image.
     fn reaches_behind(&self) -> bool {
-        (self.count - 1) * self.stride + self.extent() - self.before > self.size
+        self.reach().is_none_or(|reach| reach - self.before > self.size)
     }
 
-    /// The windows that have the element of a tap in the image.
-    fn inside(&self, b: &mut PrimBuilder<'_>, tap: NodeId) -> Inside {
+    fn windows_inside(&self, b: &mut PrimBuilder<'_>, tap: NodeId) -> Inside {
         let offset = b.times(tap, self.dilation as u64);
         let offset = b.shifted(offset, -self.before);
         let zero = b.index(0);
@@ -116,15 +87,15 @@ impl Axis {
         if self.before > 0 {
             // Rounded up.
             let most = b.index(self.stride - 1);
-            let start = self.divided(b, most, offset);
-            first = self.extreme(b, CoreOp::Max, zero, start);
+            let start = divided(b, most, offset, self.stride);
+            first = extreme(b, CoreOp::Max, zero, start);
         }
         let mut end = b.index(self.count);
         if self.reaches_behind() {
             // Rounded up, too: the first window that is beyond the image.
             let last = b.index(self.size + self.stride - 1);
-            let behind = self.divided(b, last, offset);
-            end = self.extreme(b, CoreOp::Min, end, behind);
+            let behind = divided(b, last, offset, self.stride);
+            end = extreme(b, CoreOp::Min, end, behind);
         }
         let turns = match (b.known(first), b.known(end)) {
             (Some(0), _) => end,
@@ -133,68 +104,73 @@ impl Axis {
         };
         Inside { first, turns, offset }
     }
+}
 
-    /// `(from - offset) / stride`, rounded down.
-    fn divided(&self, b: &mut PrimBuilder<'_>, from: NodeId, offset: NodeId) -> NodeId {
-        match (b.known(from), b.known(offset)) {
-            (Some(from), Some(offset)) => b.index((from - offset).div_euclid(self.stride)),
-            _ => {
-                let distance = b.sub(from, offset);
-                if self.stride == 1 {
-                    return distance;
-                }
-                let stride = b.index(self.stride);
-                b.op(CoreOp::FloorDiv, &[distance, stride])
+/// `(from - offset) / stride`, rounded down.
+fn divided(b: &mut PrimBuilder<'_>, from: NodeId, offset: NodeId, stride: i64) -> NodeId {
+    match (b.known(from), b.known(offset)) {
+        (Some(from), Some(offset)) => b.index((from - offset).div_euclid(stride)),
+        _ => {
+            let distance = b.sub(from, offset);
+            if stride == 1 {
+                return distance;
             }
+            let stride = b.index(stride);
+            b.op(CoreOp::FloorDiv, &[distance, stride])
         }
     }
+}
 
-    /// The smaller or the larger one of two indices.
-    fn extreme(&self, b: &mut PrimBuilder<'_>, op: CoreOp, x: NodeId, y: NodeId) -> NodeId {
-        match (b.known(x), b.known(y)) {
-            (Some(x), Some(y)) if op == CoreOp::Max => b.index(x.max(y)),
-            (Some(x), Some(y)) => b.index(x.min(y)),
-            _ => b.op(op, &[x, y]),
-        }
+/// The smaller or the larger one of two indices.
+fn extreme(b: &mut PrimBuilder<'_>, op: CoreOp, x: NodeId, y: NodeId) -> NodeId {
+    match (b.known(x), b.known(y)) {
+        (Some(x), Some(y)) if op == CoreOp::Max => b.index(x.max(y)),
+        (Some(x), Some(y)) => b.index(x.min(y)),
+        _ => b.op(op, &[x, y]),
     }
 }
 
 /// The windows over an image, of which there are `counts` along its axes.
 pub fn windows(call: &OpCall<'_>, image: &[u64], kernel: &[u64], counts: &[u64]) -> Result<Vec<Axis>, OpError> {
     let mut axes = read(call, image, kernel)?;
-    let (n, padding) = (axes.len(), padding(call, axes.len())?);
+    let (n, (auto_pad, pads)) = (axes.len(), padding(call, axes.len())?);
     for (at, axis) in axes.iter_mut().enumerate() {
         axis.count = counts[at] as i64;
-        (axis.before, axis.after) = match &padding {
-            Ok(pads) => (pads[at], pads[at + n]),
-            Err(same) => split(((axis.count - 1) * axis.stride + axis.extent() - axis.size).max(0), same),
+        (axis.before, axis.after) = match auto_pad.keeps_size() {
+            true => axis.kept_padding(auto_pad).ok_or_else(too_large)?,
+            false => (pads[at], pads[at + n]),
         };
     }
     Ok(axes)
 }
 
+fn too_large() -> OpError {
+    OpError::unsupported("its windows are too large")
+}
+
 /// The windows of a transposed convolution: one for each element of its input, over its result.
 pub fn transposed(call: &OpCall<'_>, input: &[u64], kernel: &[u64], result: &[u64]) -> Result<Vec<Axis>, OpError> {
     let mut axes = read(call, input, kernel)?;
-    let (n, padding) = (axes.len(), padding(call, axes.len())?);
+    let (n, (auto_pad, pads)) = (axes.len(), padding(call, axes.len())?);
     let extra = list(call, "output_padding", n, 0)?;
-    let pads = call.attrs().ints("pads").filter(|pads| !pads.is_empty());
-    let stated = call.attrs().ints("output_shape").filter(|sizes| !sizes.is_empty());
+    let given = opt_ints(call, "pads")?.filter(|pads| !pads.is_empty());
+    let stated = opt_ints(call, "output_shape")?.filter(|sizes| !sizes.is_empty());
     if stated.as_ref().is_some_and(|stated| stated.len() != n) {
         return declined("`output_shape` is not the spatial shape");
     }
     for (at, axis) in axes.iter_mut().enumerate() {
         (axis.count, axis.size) = (axis.size, result[at] as i64);
-        let total = (axis.count - 1) * axis.stride + extra[at] + axis.extent() - axis.size;
-        (axis.before, axis.after) = match (&padding, &stated) {
-            (Ok(pads), None) => (pads[at], pads[at + n]),
-            // Zeros fill a result that is stated to be larger than its parts.
-            (_, Some(_)) if total < 0 => (0, 0),
-            _ if total < 0 => return declined("its result is larger than its parts"),
-            _ if total % 2 != 0 && call.version() < 11 => return declined("its padding is odd, before version 11"),
-            (padding, _) => {
-                let halves = split(total, padding.as_ref().err().unwrap_or(&Same::Lower));
-                if padding.is_ok() && pads.as_ref().is_some_and(|pads| (pads[at], pads[at + n]) != halves) {
+        let whole = axis.whole(extra[at]).ok_or_else(too_large)?;
+        (axis.before, axis.after) = match (auto_pad.keeps_size(), whole - axis.size) {
+            (false, _) if stated.is_none() => (pads[at], pads[at + n]),
+            (_, total) if total < 0 && stated.is_none() => return declined("its result is larger than its parts"),
+            (_, total) if total > 0 && total % 2 != 0 && call.version() < 11 => {
+                return declined("its padding is odd, before version 11");
+            }
+            (keeps_size, total) => {
+                let halves = auto_pad.transposed(whole, axis.size);
+                let is_other = given.as_ref().is_some_and(|pads| (pads[at], pads[at + n]) != halves);
+                if total > 0 && !keeps_size && is_other {
                     return declined("its padding and the shape of its result contradict each other");
                 }
                 halves
@@ -236,7 +212,7 @@ pub fn each_tap<'b>(
         axes,
         &mut Vec::new(),
         Box::new(|b, taps| {
-            let inside: Vec<Inside> = axes.iter().zip(taps).map(|(axis, &tap)| axis.inside(b, tap)).collect();
+            let inside: Vec<Inside> = axes.iter().zip(taps).map(|(axis, &tap)| axis.windows_inside(b, tap)).collect();
             body(b, taps, &inside);
         }),
     );

@@ -1,5 +1,6 @@
-//! Attributes and known integers.
+//! Known integers, and what all relations read.
 
+pub use crate::attrs::*;
 pub use relais_plugin_api::op::shapes::*;
 use relais_plugin_api::{ir::*, op::*};
 pub use smallvec::{SmallVec, smallvec};
@@ -46,91 +47,9 @@ impl From<Int> for Dim {
 /// The integers that a vector holds.
 pub type Ints = SmallVec<[Int; 6]>;
 
-/// The integers of an attribute or a constant.
-pub type IntList = SmallVec<[i64; 8]>;
-
 /// The call is invalid.
 pub fn invalid<T>(message: impl fmt::Display) -> Result<T, OpError> {
     Err(OpError::invalid(message))
-}
-
-fn wrong_attr(name: &str, found: AttrValue<'_>, wanted: &str) -> OpError {
-    match found {
-        AttrValue::Ref { .. } | AttrValue::Raw(_) | AttrValue::Other(_) => {
-            OpError::unsupported(format_args!("the value of attribute `{name}` is not known here"))
-        }
-        _ => OpError::invalid(format_args!("attribute `{name}` must be {wanted}")),
-    }
-}
-
-macro_rules! attr_readers {
-    ($($(#[$doc:meta])* $function:ident: $variant:ident($value:ident) -> $ty:ty = $read:expr, $wanted:literal;)*) => {
-        $($(#[$doc])*
-        ///
-        /// # Errors
-        /// Returns an error if the attribute is of another kind, or refers to one of the enclosing function.
-        pub fn $function(cx: &InferCx<'_>, name: &str) -> Result<Option<$ty>, OpError> {
-            match cx.attrs().get(name) {
-                None => Ok(None),
-                Some(AttrValue::$variant($value)) => Ok(Some($read)),
-                Some(found) => Err(wrong_attr(name, found, $wanted)),
-            }
-        })*
-    };
-}
-
-attr_readers! {
-    /// An integer attribute.
-    opt_int: Int(value) -> i64 = value, "an integer";
-    /// A float attribute.
-    opt_float: Float(value) -> f32 = value, "a float";
-    /// A list of integers.
-    opt_ints: Ints(values) -> IntList = values.ints().collect(), "a list of integers";
-    /// A list of floats.
-    opt_floats: Floats(values) -> Vec<f32> = values.floats().collect(), "a list of floats";
-    /// A string attribute.
-    opt_str: String(value) -> String = String::from_utf8_lossy(value).into_owned(), "a string";
-    /// The number of strings in a list of strings.
-    opt_n_strings: Strings(values) -> usize = values.strings().len(), "a list of strings";
-    /// Element type and dimensions of a tensor attribute.
-    opt_tensor: Tensor(value) -> (ElemType, Dims) =
-        (value.elem(), value.dims().iter().map(|&dim| Dim::Static(dim)).collect()), "a tensor";
-    /// A type attribute.
-    opt_type: Type(value) -> TypeId = value, "a type";
-}
-
-/// An integer attribute with a default.
-pub fn int_or(cx: &InferCx<'_>, name: &str, default: i64) -> Result<i64, OpError> {
-    Ok(opt_int(cx, name)?.unwrap_or(default))
-}
-
-/// An integer attribute that is a switch.
-///
-/// # Errors
-/// Returns an error if it is neither 0 nor 1: some runtimes then take it as on, others as off.
-pub fn flag(cx: &InferCx<'_>, name: &str, default: bool) -> Result<bool, OpError> {
-    match int_or(cx, name, default.into())? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(OpError::unsupported(format_args!("attribute `{name}` is {other}, neither 0 nor 1"))),
-    }
-}
-
-/// An integer attribute that the operator asks for.
-pub fn int(cx: &InferCx<'_>, name: &str) -> Result<i64, OpError> {
-    opt_int(cx, name)?.ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is missing")))
-}
-
-/// An attribute that names an element type by its number.
-pub fn opt_elem(cx: &InferCx<'_>, name: &str) -> Result<Option<ElemType>, OpError> {
-    let Some(number) = opt_int(cx, name)? else {
-        return Ok(None);
-    };
-    let elem = u8::try_from(number).map_or(ElemType::UNKNOWN, ElemType);
-    if elem.name().is_none() {
-        return Err(OpError::unsupported(format_args!("attribute `{name}`: {number} is not a known element type")));
-    }
-    Ok(Some(elem))
 }
 
 /// The integers that argument `index` holds, where something is known of them.

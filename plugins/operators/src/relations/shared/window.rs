@@ -1,6 +1,7 @@
 //! Windows that slide over spatial axes, of pooling and convolution.
 
 use super::util::*;
+use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::{ir::*, op::*};
 
 /// How a window slides over the spatial axes of a tensor.
@@ -17,17 +18,6 @@ pub struct Window {
     pub auto_pad: AutoPad,
     /// How a last window that is not filled counts.
     pub rounding: Rounding,
-}
-
-/// The value of attribute `auto_pad`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AutoPad {
-    /// The padding is given.
-    Given,
-    /// As much as keeps the size, divided by the stride.
-    Same,
-    /// None.
-    Valid,
 }
 
 /// How a last window that is not filled counts.
@@ -58,11 +48,9 @@ impl Window {
         if strides.iter().chain(&dilations).any(|&step| step <= 0) {
             return invalid("strides and dilations must be positive");
         }
-        let auto_pad = match opt_str(cx, "auto_pad")?.as_deref() {
-            None | Some("" | "NOTSET") => AutoPad::Given,
-            Some("SAME_UPPER" | "SAME_LOWER") => AutoPad::Same,
-            Some("VALID") => AutoPad::Valid,
-            Some(other) => return invalid(format_args!("`auto_pad` is `{other}`")),
+        let auto_pad = match opt_string(cx, "auto_pad")? {
+            Some(_) => named(cx, "auto_pad", AutoPad::of)?,
+            None => AutoPad::Given,
         };
         let pads = match auto_pad {
             AutoPad::Given => list("pads", 2 * n_axes, 0)?,
@@ -77,7 +65,9 @@ impl Window {
             }
             sizes => sizes.map(|sizes| sizes.into_iter().map(|size| Int::Known(size).into()).collect()),
         };
-        let rounding = if flag(cx, "ceil_mode", false)? { Rounding::Ceil } else { Rounding::Floor };
+        // Convolutions do not have the choice.
+        let rounds_up = opt_int(cx, "ceil_mode")?.is_some() && flag(cx, "ceil_mode")?;
+        let rounding = if rounds_up { Rounding::Ceil } else { Rounding::Floor };
         Ok(Self { kernel, strides, dilations, pads, auto_pad, rounding })
     }
 
@@ -86,20 +76,27 @@ impl Window {
         self.pads[axis].checked_add(self.pads[axis + self.strides.len()])
     }
 
-    /// The distance from a window's first element to the one after its last.
-    pub fn extent(&self, axis: usize) -> Option<i64> {
-        let kernel = self.kernel.as_ref()?[axis].known()?;
-        i64::try_from(kernel).ok()?.checked_sub(1)?.checked_mul(self.dilations[axis])?.checked_add(1)
+    /// The windows along an axis of a size; `None` if the size of a window is not known.
+    fn along(&self, axis: usize, size: u64) -> Option<Axis> {
+        Some(Axis {
+            size: i64::try_from(size).ok()?,
+            kernel: i64::try_from(self.kernel.as_ref()?[axis].known()?).ok()?,
+            stride: self.strides[axis],
+            dilation: self.dilations[axis],
+            before: self.pads[axis],
+            after: self.pads[axis + self.strides.len()],
+            count: 0,
+        })
     }
 
     /// The number of windows on a spatial axis of size `dim`.
     pub fn n_windows(&self, axis: usize, dim: Dim) -> Dim {
-        if self.auto_pad == AutoPad::Same {
+        if self.auto_pad.keeps_size() {
             let stride = self.strides[axis];
             return if stride == 1 { dim } else { map_dim(dim, |size| Some(size.div_ceil(stride as u64))) };
         }
-        let keeps_size =
-            self.extent(axis).zip(self.padding(axis)).is_some_and(|(e, p)| self.strides[axis] == 1 && e - 1 == p);
+        let extent = self.along(axis, 0).and_then(|axis| axis.extent());
+        let keeps_size = extent.zip(self.padding(axis)).is_some_and(|(e, p)| self.strides[axis] == 1 && e - 1 == p);
         if keeps_size && dim.known().is_none() {
             return dim;
         }
@@ -107,22 +104,20 @@ impl Window {
     }
 
     fn n_known_windows(&self, axis: usize, size: u64) -> Option<u64> {
-        let stride = self.strides[axis];
-        let size = i64::try_from(size).ok()?;
-        let free = size.checked_add(self.padding(axis)?)?.checked_sub(self.extent(axis)?)?;
         // Less than one window: an error or nothing, as the runtime likes.
-        if free < 0 {
-            return None;
-        }
-        let floor = free / stride + 1;
-        if self.rounding == Rounding::Floor || free % stride == 0 {
-            return u64::try_from(floor).ok();
-        }
-        let starts_inside = floor.checked_mul(stride)? < size.checked_add(self.pads[axis])?;
-        match self.auto_pad {
-            AutoPad::Given => u64::try_from(floor + i64::from(starts_inside)).ok(),
+        let fit = self.along(axis, size)?.fit()?;
+        let count = match (self.rounding, self.auto_pad) {
+            (Rounding::Floor, _) => fit.filled,
+            (Rounding::Ceil, AutoPad::Given) => fit.all,
             // The standard's formula for `VALID` rounds down, its reference up.
-            _ => (!starts_inside).then(|| u64::try_from(floor).ok())?,
-        }
+            (Rounding::Ceil, _) => Some(fit.all).filter(|&all| all == fit.filled)?,
+        };
+        u64::try_from(count).ok()
+    }
+
+    /// The size of an axis from which `count` windows came, and `extra` elements more.
+    pub fn transposed(&self, axis: usize, count: u64, extra: i64) -> Option<u64> {
+        let windows = Axis { count: i64::try_from(count).ok()?, ..self.along(axis, 0)? };
+        u64::try_from(windows.whole(extra)?.checked_sub(self.padding(axis)?)?).ok()
     }
 }
