@@ -2,11 +2,11 @@
 //!
 //! Integers wrap around. A call that divides an integer by zero, or whose result ONNX leaves open, is not evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, table},
     doubt::{Doubt, are_both_zeros},
     elementwise::{any, map, operands, operands_of_any_elem, zip},
-    scalar::{Integer, Number, Scalar, dispatch},
+    scalar::{Integer, Number, dispatch},
 };
 use relais_plugin_api::{
     ir::Tensor,
@@ -20,7 +20,6 @@ table! {
     "Div" @ 1 => div,
     "Mod" @ 10 => modulo,
     "Pow" @ 1 => pow,
-    "PRelu" @ 1 => prelu,
     "Max" @ 1 => |cx| extreme!(cx, T::greater_of),
     "Min" @ 1 => |cx| extreme!(cx, T::lesser_of),
     "Sum" @ 1 => |cx| variadic!(cx, floats, T::add),
@@ -62,7 +61,7 @@ use {binary, extreme, variadic};
 /// Argument `index` of a variadic operator; before version 8 they do not broadcast.
 fn term<'a>(cx: &'a EvalCx<'_>, a: &Tensor, index: usize) -> Eval<&'a Tensor> {
     let b = cx.require(index)?;
-    crate::cx::same_elem(a, b)?;
+    crate::shared::cx::same_elem(a, b)?;
     if cx.version() < 8 && a.dims() != b.dims() {
         return Err(OpError::invalid(format_args!("shapes {:?} and {:?} differ", a.dims(), b.dims())));
     }
@@ -95,7 +94,7 @@ fn div(cx: &EvalCx<'_>) -> Eval {
 fn modulo(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = operands(cx)?;
     no_trap(&a, &b)?;
-    if flag(cx, "fmod", false)? {
+    if flag(cx, "fmod")? {
         return dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::rem));
     }
     if cx.version() < 28 && a.elem().is_float() {
@@ -115,7 +114,7 @@ fn mean(cx: &EvalCx<'_>) -> Eval {
 fn pow(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = operands_of_any_elem(cx)?;
     if cx.version() < 12 {
-        crate::cx::same_elem(&a, &b)?;
+        crate::shared::cx::same_elem(&a, &b)?;
     }
     if b.elem().is_integer() && a.elem().is_integer() {
         // An exponent that does not fit is one that no power is computed for.
@@ -160,41 +159,4 @@ fn int_pow<A: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
 
 fn power_out_of_range() -> OpError {
     OpError::unsupported("an integer power is out of range")
-}
-
-/// The slope broadcasts to the data, not the other way; up to version 6 it is one value, or one for each channel.
-fn prelu(cx: &EvalCx<'_>) -> Eval {
-    let (x, mut slope) = (cx.require(0)?, cx.require(1)?.clone());
-    crate::cx::same_elem(x, &slope)?;
-    if cx.version() < 7 && slope.len() > 1 && slope.dims() != x.dims() {
-        let rank = x.dims().len();
-        if rank < 2 || slope.dims() != &x.dims()[1..2] {
-            return Err(OpError::unsupported("the slope is neither one value nor one for each channel"));
-        }
-        let mut dims = slope.dims().to_vec();
-        dims.resize(rank - 1, 1);
-        slope = slope.reshaped(&dims).map_err(crate::cx::tensor_error)?;
-    }
-    if crate::shape::broadcast(&[x.dims(), slope.dims()])? != x.dims() {
-        return Err(OpError::invalid(format_args!(
-            "the slope's shape {:?} does not broadcast to {:?}",
-            slope.dims(),
-            x.dims()
-        )));
-    }
-    let doubt = Doubt::default();
-    let result = dispatch!(x.elem(), T in numbers => {
-        zip::<T, T, T>(cx, x, &slope, |x, slope| {
-            let product = slope.mul(x);
-            if x.below_zero() {
-                doubt.note(T::ELEM.is_float() && product == T::ZERO);
-                return product;
-            }
-            // Some runtimes take the slope of zeros, too.
-            let (zero, sloped) = (x.to_f64(), product.to_f64());
-            doubt.note(x == T::ZERO && (sloped.is_nan() || are_both_zeros(zero, sloped)));
-            x
-        })
-    });
-    doubt.settle(cx, result, "a number is, or comes to, zero, whose sign runtimes choose")
 }

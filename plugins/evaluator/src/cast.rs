@@ -4,11 +4,12 @@
 //! that ONNX leaves undefined (a float out of an integer type's range, a string that is not a number) are not
 //! evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
     doubt::{Doubt, refuse},
     elems::{Elems, encode_strings},
-    minifloat::{self, Format, Overflow},
+    minifloat,
+    minifloat::{Format, Overflow},
     scalar::{Number, Scalar, dispatch, to_odd_f32, to_odd_f64},
     shape::{checked_len, uniform, with_room},
 };
@@ -40,12 +41,12 @@ struct Options {
 
 impl Options {
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
-        let overflow = if flag(cx, "saturate", true)? { Overflow::Saturate } else { Overflow::Special };
+        let overflow = if flag(cx, "saturate")? { Overflow::Saturate } else { Overflow::Special };
         let round = match string(cx, "round_mode")? {
-            None | Some(b"up") => Round::Up,
-            Some(b"down") => Round::Down,
-            Some(b"nearest") => Round::Nearest,
-            Some(_) => return Err(OpError::invalid("attribute `round_mode` must be `up`, `down` or `nearest`")),
+            "up" => Round::Up,
+            "down" => Round::Down,
+            "nearest" => Round::Nearest,
+            _ => return Err(OpError::invalid("attribute `round_mode` must be `up`, `down` or `nearest`")),
         };
         Ok(Self { overflow, round })
     }

@@ -2,12 +2,14 @@
 
 use crate::{
     cast::cast,
-    cx::{Eval, bounded_work, int, not_cancelled, same_elem, table, unsupported_elem, with_elem},
-    doubles::{double_list, doubles, rounded, volume},
-    doubt::{Extent, Limits, certain_products, refuse},
     quantize::{Requantize, scalar_scale},
-    shape::{checked_len, uniform},
-    window::{Run, Windows, n_steps},
+    shared::{
+        cx::{Eval, bounded_work, int, not_cancelled, same_elem, table, unsupported_elem, with_elem},
+        doubles::{double_list, doubles, rounded, volume},
+        doubt::{Extent, Limits, certain_products, refuse},
+        shape::{checked_len, uniform},
+        window::{Run, Windows, n_steps},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -46,7 +48,7 @@ struct Shape {
 }
 
 fn n_groups(cx: &EvalCx<'_>, channels: u64) -> Eval<u64> {
-    let group = int(cx, "group")?.unwrap_or(1);
+    let group = int(cx, "group")?;
     let n_groups = u64::try_from(group).ok().filter(|&n| n > 0 && channels.is_multiple_of(n));
     n_groups.ok_or_else(|| OpError::invalid(format_args!("{channels} channels do not make {group} equal groups")))
 }

@@ -1,8 +1,8 @@
 //! Sums of products along labelled axes. Of integers they are exact and wrap around; of floats they are added up in
 //! double precision and rounded once.
 
-use crate::{
-    cx::{Eval, bounded_work, not_cancelled, readable, same_elem, string, table, unsupported_elem, with_elem},
+use crate::shared::{
+    cx::{Eval, bounded_work, not_cancelled, opt_string, readable, same_elem, table, unsupported_elem, with_elem},
     doubles::{doubles, rounded, volume},
     doubt::{ACCUMULATORS_DIFFER, Extent, Limits, ZERO_OF_EITHER_SIGN, refuse},
     shape::{Rows, checked_len, sizes, strides, uniform},
@@ -59,7 +59,7 @@ fn labels(term: &[u8], n_more: usize) -> Eval<Vec<Label>> {
 
 impl Equation {
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
-        let text = string(cx, "equation")?.ok_or_else(|| bad_equation("it is missing"))?;
+        let text = opt_string(cx, "equation")?.ok_or_else(|| bad_equation("it is missing"))?;
         let text: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
         let arrow = text.windows(2).position(|pair| pair == b"->");
         let (left, right) = arrow.map_or((&text[..], None), |at| (&text[..at], Some(&text[at + 2..])));

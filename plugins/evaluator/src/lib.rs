@@ -4,54 +4,53 @@
 //! standard leaves a result open and runtimes disagree, nothing is folded. Uniform arguments have uniform results,
 //! without being expanded.
 
-mod along;
+mod activation;
 mod arithmetic;
 mod cast;
+mod compare;
 mod conv;
-mod cx;
-mod doubles;
-mod doubt;
+mod create;
+mod cumulative;
 mod einsum;
-mod elementwise;
-mod elems;
 mod gather;
-mod generate;
+mod join;
 mod logic;
 mod loss;
 mod math;
 mod matmul;
-mod minifloat;
 mod movement;
 mod normalize;
 mod pad;
 mod pool;
 mod quantize;
+mod random;
 mod recurrent;
 mod reduce;
 mod reshape;
 mod resize;
-mod scalar;
-mod shape;
+mod scatter;
+mod shared;
 mod signal;
 mod softmax;
+mod sort;
 mod text;
-mod unary;
-mod unique;
-mod window;
 
 use relais_plugin_api::{op::Evaluator, prelude::plugin};
 
 plugin! { description = "Exact evaluators of ONNX's operators." }
 
-/// The evaluators, file by file.
+/// The evaluators, family by family.
 pub static TABLES: &[&[Evaluator]] = &[
-    along::EVALUATORS,
+    activation::EVALUATORS,
     arithmetic::EVALUATORS,
     cast::EVALUATORS,
+    compare::EVALUATORS,
     conv::EVALUATORS,
+    create::EVALUATORS,
+    cumulative::EVALUATORS,
     einsum::EVALUATORS,
     gather::EVALUATORS,
-    generate::EVALUATORS,
+    join::EVALUATORS,
     logic::EVALUATORS,
     loss::EVALUATORS,
     math::EVALUATORS,
@@ -61,15 +60,16 @@ pub static TABLES: &[&[Evaluator]] = &[
     pad::EVALUATORS,
     pool::EVALUATORS,
     quantize::EVALUATORS,
+    random::EVALUATORS,
     recurrent::EVALUATORS,
     reduce::EVALUATORS,
     reshape::EVALUATORS,
     resize::EVALUATORS,
+    scatter::EVALUATORS,
     signal::EVALUATORS,
     softmax::EVALUATORS,
+    sort::EVALUATORS,
     text::EVALUATORS,
-    unary::EVALUATORS,
-    unique::EVALUATORS,
 ];
 
 /// All evaluators.

@@ -1,11 +1,9 @@
-//! Comparisons, logic and bits.
+//! Logic and bits.
 
-use crate::{
-    cx::{Eval, string, table, tensor_error},
+use crate::shared::{
+    cx::{Eval, string, table},
     elementwise::{any, map, operands, zip},
     scalar::{Integer, Number, dispatch},
-    shape::broadcast,
-    text::broadcast_strings,
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -13,11 +11,6 @@ use relais_plugin_api::{
 };
 
 table! {
-    "Equal" @ 1 => equal,
-    "Less" @ 1 => |cx| compare!(cx, |a: T, b: T| a < b),
-    "LessOrEqual" @ 12 => |cx| compare!(cx, |a: T, b: T| a <= b),
-    "Greater" @ 1 => |cx| compare!(cx, |a: T, b: T| a > b),
-    "GreaterOrEqual" @ 12 => |cx| compare!(cx, |a: T, b: T| a >= b),
     "And" @ 1 => |cx| logical(cx, |a, b| a & b),
     "Or" @ 1 => |cx| logical(cx, |a, b| a | b),
     "Xor" @ 1 => |cx| logical(cx, |a, b| a ^ b),
@@ -32,13 +25,6 @@ table! {
     "BitShift" @ 11 => bit_shift,
 }
 
-macro_rules! compare {
-    ($cx:expr, $f:expr) => {{
-        let (a, b) = operands($cx)?;
-        dispatch!(a.elem(), T in numbers => zip::<T, T, bool>($cx, &a, &b, $f))
-    }};
-}
-
 macro_rules! bitwise {
     ($cx:expr, $f:expr) => {{
         let (a, b) = operands($cx)?;
@@ -46,22 +32,7 @@ macro_rules! bitwise {
     }};
 }
 
-use {bitwise, compare};
-
-fn equal(cx: &EvalCx<'_>) -> Eval {
-    let (a, b) = operands(cx)?;
-    if a.elem() == ElemType::STRING {
-        return equal_strings(cx, &a, &b);
-    }
-    dispatch!(a.elem(), T in scalars => zip::<T, T, bool>(cx, &a, &b, |a, b| a == b))
-}
-
-fn equal_strings(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
-    let dims = broadcast(&[a.dims(), b.dims()])?;
-    let (a, b) = (broadcast_strings(cx, a, &dims)?, broadcast_strings(cx, b, &dims)?);
-    let out = a.iter().zip(b).map(|(a, b)| u8::from(*a == b)).collect::<Vec<u8>>();
-    Tensor::dense(ElemType::BOOL, &dims, out).map_err(tensor_error)
-}
+use bitwise;
 
 fn boolean(x: &Tensor) -> Eval<&Tensor> {
     match x.elem() {
@@ -78,8 +49,8 @@ fn logical(cx: &EvalCx<'_>, f: impl Fn(bool, bool) -> bool) -> Eval {
 /// Shifting by as many bits as there are, or more, is defined from version 28 on; before, it is not evaluated.
 fn bit_shift(cx: &EvalCx<'_>) -> Eval {
     let left = match string(cx, "direction")? {
-        Some(b"LEFT") => true,
-        Some(b"RIGHT") => false,
+        "LEFT" => true,
+        "RIGHT" => false,
         _ => return Err(OpError::invalid("attribute `direction` must be `LEFT` or `RIGHT`")),
     };
     let (a, b) = operands(cx)?;

@@ -1,7 +1,7 @@
 //! Losses of a classification.
 
-use crate::{
-    cx::{Eval, int, int_values, same_elem, string, table},
+use crate::shared::{
+    cx::{Eval, int_values, opt_int, same_elem, string, table},
     doubles::{double_list, doubles, for_each_line, rounded, volume},
     doubt::{Doubt, Limits},
     shape::{checked_len, uniform},
@@ -52,13 +52,12 @@ fn loss(cx: &EvalCx<'_>, logs: &[f64]) -> Eval {
         }
         None => vec![1.0; checked_len(cx, elem, &[n_classes as u64])?],
     };
-    let ignored = int(cx, "ignore_index")?;
-    let reduction = string(cx, "reduction")?.unwrap_or(b"mean");
-    if !matches!(reduction, b"mean" | b"sum" | b"none") {
-        let other = String::from_utf8_lossy(reduction);
-        return Err(OpError::invalid(format_args!("attribute `reduction` is `{other}`")));
+    let ignored = opt_int(cx, "ignore_index")?;
+    let reduction = string(cx, "reduction")?;
+    if !matches!(reduction, "mean" | "sum" | "none") {
+        return Err(OpError::invalid(format_args!("attribute `reduction` is `{reduction}`")));
     }
-    if target.is_empty() && reduction == b"none" {
+    if target.is_empty() && reduction == "none" {
         return uniform(elem, target.dims(), &[]);
     }
     checked_len(cx, elem, target.dims())?;
@@ -81,11 +80,11 @@ fn loss(cx: &EvalCx<'_>, logs: &[f64]) -> Eval {
     }
     let doubt = Doubt::default();
     let loss = match reduction {
-        b"none" => return rounded(elem, target.dims(), &losses),
-        b"sum" => sum,
+        "none" => return rounded(elem, target.dims(), &losses),
+        "sum" => sum,
         _ => sum / weight_sum,
     };
-    doubt.note(!limits.is_within(magnitude, false) || (reduction == b"mean" && weight_sum == 0.0));
+    doubt.note(!limits.is_within(magnitude, false) || (reduction == "mean" && weight_sum == 0.0));
     doubt.settle(
         cx,
         rounded(elem, &[], &[loss]),

@@ -4,13 +4,15 @@
 //! evaluated.
 
 use crate::{
-    cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
-    doubles::doubles,
-    doubt::{ACCUMULATORS_DIFFER, ZERO_OF_EITHER_SIGN, is_within, refuse},
-    elementwise::{any, uniform_value, zip},
     quantize::{Requantize, scalar_scale},
-    scalar::{Float, Number, Scalar, dispatch},
-    shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
+    shared::{
+        cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
+        doubles::doubles,
+        doubt::{ACCUMULATORS_DIFFER, ZERO_OF_EITHER_SIGN, is_within, refuse},
+        elementwise::{any, uniform_value, zip},
+        scalar::{Float, Number, Scalar, dispatch},
+        shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -184,7 +186,7 @@ fn has_negative<T: Float>(a: &Tensor, b: &Tensor) -> bool {
 fn centred(cx: &EvalCx<'_>, x: &Tensor, zero: Option<&Tensor>, per: usize) -> Eval {
     let x32 = crate::cast::cast(cx, x, ElemType::INT32)?;
     if !matches!(x.elem(), ElemType::INT8 | ElemType::UINT8) {
-        return Err(crate::cx::unsupported_elem(x.elem()));
+        return Err(crate::shared::cx::unsupported_elem(x.elem()));
     }
     let Some(zero) = zero else { return Ok(x32) };
     same_elem(x, zero)?;
@@ -220,15 +222,15 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
     let &[rows, columns] = x.dims() else {
         return Err(OpError::invalid(format_args!("an argument has rank {}, not 2", x.dims().len())));
     };
-    if !flag(cx, name, false)? {
+    if !flag(cx, name)? {
         return Ok(x.clone());
     }
-    crate::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
+    crate::shared::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
 }
 
 /// Of floats only: ONNX does not define a scaled sum of integers.
 fn gemm(cx: &EvalCx<'_>) -> Eval {
-    let (alpha, beta) = (float(cx, "alpha")?.unwrap_or(1.0), float(cx, "beta")?.unwrap_or(1.0));
+    let (alpha, beta) = (float(cx, "alpha")?, float(cx, "beta")?);
     let (a, b) = (transposed(cx, cx.require(0)?, "transA")?, transposed(cx, cx.require(1)?, "transB")?);
     same_elem(&a, &b)?;
     if cx.version() < 7 && cx.input(2).is_some_and(|c| c.len() != 1 && c.dims().len() != 2) {
@@ -236,19 +238,19 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     }
     let elem = a.elem();
     if !elem.is_float() {
-        return Err(crate::cx::unsupported_elem(elem));
+        return Err(crate::shared::cx::unsupported_elem(elem));
     }
     let matrices = Matrices::new(cx, &a, &b)?;
     let scaled = dispatch!(elem, T in floats => {
         let (a, b) = (a.to_bytes(), b.to_bytes());
         let (a, b) = (T::chunks(&a), T::chunks(&b));
         let read = |chunk| Number::to_f64(T::load(chunk));
-        matrices.multiply::<f64>(cx, |at| f64::from(alpha) * read(a[at]), |at| read(b[at]))
+        matrices.multiply::<f64>(cx, |at| alpha * read(a[at]), |at| read(b[at]))
     })?;
     // A bias that is multiplied by zero is not read.
     let Some(c) = cx.input(2).filter(|_| beta != 0.0) else {
         let result = crate::cast::cast(cx, &scaled, elem)?;
-        dispatch!(elem, T in floats => certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result))?;
+        dispatch!(elem, T in floats => certain::<T>(cx, [&a, &b], matrices.k as u64, alpha, &result))?;
         return Ok(result);
     };
     if c.elem() != elem || broadcast(&[scaled.dims(), c.dims()])? != scaled.dims() {
@@ -257,12 +259,12 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     dispatch!(elem, T in floats => {
         let round = |sum: f64| T::rounded(sum);
         let result = match uniform_value::<T>(c) {
-            Some(c) => crate::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
-            None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
+            Some(c) => crate::shared::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + beta * Number::to_f64(c))),
+            None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + beta * Number::to_f64(c))),
         }?;
-        certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result)?;
+        certain::<T>(cx, [&a, &b], matrices.k as u64, alpha, &result)?;
         let (largest, least) = range::<T>(c);
-        let beta = f64::from(beta).abs();
+        let beta = beta.abs();
         let is_shaky =
             !is_within::<T>(largest * beta, false) || (least.is_finite() && least * beta < T::LEAST_NORMAL);
         refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;

@@ -1,12 +1,13 @@
 //! Operators that move whole regions: each result is one walk along strides, or a few.
 
-use crate::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, same_elem, string, table, tensor_error},
-    elems::{Elems, strided},
-    shape::{Walk, axes, axis, broadcast, broadcast_strides, checked_len, sizes, strides, uniform},
+use crate::shared::{
+    cx::{Eval, flag, int, int_list, ints_attr_or_input, opt_int, opt_ints, string, table, tensor_error},
+    elems::{Elems, broadcast_strides_of, data_strides, dims_from, strided},
+    shape::{axes, broadcast, checked_len, sizes, strides, uniform},
 };
+use relais_operator_math::movement::{self as math, Disputed};
 use relais_plugin_api::{
-    ir::{Tensor, element_count},
+    ir::Tensor,
     op::{EvalCx, OpError},
 };
 
@@ -15,13 +16,10 @@ table! {
     "Expand" @ 8 => expand,
     "Tile" @ 1 => tile,
     "Slice" @ 1 => slice,
-    "Split" @ 1 => split,
-    "Concat" @ 1 => concat,
     "DepthToSpace" @ 1 => depth_to_space,
     "SpaceToDepth" @ 1 => space_to_depth,
     "ReverseSequence" @ 10 => reverse_sequence,
     "Trilu" @ 14 => trilu,
-    "Where" @ 9 => select,
 }
 
 /// Product of sizes that a result has, or an error beyond 64 bits.
@@ -29,18 +27,10 @@ fn product(a: u64, b: u64) -> Eval<u64> {
     a.checked_mul(b).ok_or_else(|| OpError::unsupported("a dimension of the result is beyond 64 bits"))
 }
 
-/// The strides of a tensor; of a splat, whose elements need no place, all zero.
-fn data_strides(data: &Tensor) -> Eval<Vec<isize>> {
-    match data.as_splat() {
-        Some(_) => Ok(vec![0; data.dims().len()]),
-        None => Ok(strides(&sizes(data.dims())?)),
-    }
-}
-
 fn transpose(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let perm = match ints(cx, "perm")? {
+    let perm = match opt_ints(cx, "perm")? {
         Some(perm) => axes(&perm, rank)?,
         None => (0..rank).rev().collect(),
     };
@@ -51,11 +41,6 @@ fn transpose(cx: &EvalCx<'_>) -> Eval {
     let dims: Vec<u64> = perm.iter().map(|&at| data.dims()[at]).collect();
     let strides: Vec<isize> = perm.iter().map(|&at| from[at]).collect();
     strided(cx, data, &dims, &strides, 0)
-}
-
-fn dims_from(list: &[i64], what: &str) -> Eval<Vec<u64>> {
-    let convert = |&dim| u64::try_from(dim).map_err(|_| OpError::invalid(format_args!("{what} has the entry {dim}")));
-    list.iter().map(convert).collect()
 }
 
 fn expand(cx: &EvalCx<'_>) -> Eval {
@@ -70,13 +55,6 @@ fn expand(cx: &EvalCx<'_>) -> Eval {
         return uniform(data.elem(), &dims, element);
     }
     strided(cx, data, &dims, &broadcast_strides_of(data, &dims)?, 0)
-}
-
-fn broadcast_strides_of(data: &Tensor, dims: &[u64]) -> Eval<Vec<isize>> {
-    match data.as_splat() {
-        Some(_) => Ok(vec![0; dims.len()]),
-        None => broadcast_strides(data.dims(), dims),
-    }
 }
 
 fn tile(cx: &EvalCx<'_>) -> Eval {
@@ -102,24 +80,14 @@ fn tile(cx: &EvalCx<'_>) -> Eval {
     strided(cx, data, &walk_dims, &walk_strides, 0)?.reshaped(&dims).map_err(tensor_error)
 }
 
-/// The start and length of a slice of an axis. Unlike in Python, a start before the first element means the first one
-/// when stepping backwards too.
+/// The start and length of a slice of an axis.
 fn slice_axis(dim: u64, start: i64, end: i64, step: i64) -> Eval<(i64, u64)> {
     let dim = i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"))?;
-    let from_end = |at: i64| if at < 0 { at.saturating_add(dim) } else { at };
-    let (start, end) = (from_end(start), from_end(end));
-    // Some runtimes interpret the greatest integer as "everything", in either direction of the step.
-    if step < 0 && end >= dim && dim > 0 {
-        return Err(OpError::unsupported("a slice goes backwards to an end beyond its axis"));
+    let slice = math::slice(dim, start, end, step).ok_or_else(|| OpError::invalid("a step is zero"))?;
+    match slice.disputed {
+        Some(Disputed::End) => Err(OpError::unsupported("a slice goes backwards to an end beyond its axis")),
+        Some(Disputed::Start) | None => Ok((slice.first, slice.count)),
     }
-    let (start, end) = match step {
-        0 => return Err(OpError::invalid("a step is zero")),
-        1.. => (start.clamp(0, dim), end.clamp(0, dim)),
-        _ if dim == 0 => (0, 0),
-        _ => (start.clamp(0, dim - 1), end.clamp(-1, dim - 1)),
-    };
-    let distance = if step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
-    Ok((start, if distance <= 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) }))
 }
 
 fn slice(cx: &EvalCx<'_>) -> Eval {
@@ -156,99 +124,12 @@ fn slice(cx: &EvalCx<'_>) -> Eval {
     strided(cx, data, &dims, &strides, offset)
 }
 
-fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
-    let data = cx.require(0)?;
-    if cx.version() < 2 && cx.input(1).is_some() {
-        return Err(OpError::unsupported("lengths as an input before operator-set version 2"));
-    }
-    let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
-    let dim = data.dims()[at];
-    let parts: Vec<u64> = match ints_attr_or_input(cx, "split", 1, 13)? {
-        Some(parts) => dims_from(&parts, "`split`")?,
-        None => {
-            let n = match int(cx, "num_outputs")? {
-                Some(n) => u64::try_from(n).unwrap_or(0),
-                None => cx.n_outputs() as u64,
-            };
-            if n == 0 || n > cx.n_outputs().max(1) as u64 {
-                return Err(OpError::invalid(format_args!("{n} parts for {} results", cx.n_outputs())));
-            }
-            if cx.version() < 18 && dim % n != 0 {
-                return Err(OpError::invalid(format_args!("size {dim} cannot be split into {n} equal parts")));
-            }
-            let each = dim.div_ceil(n);
-            (0..n).map(|part| dim.saturating_sub(part.saturating_mul(each)).min(each)).collect()
-        }
-    };
-    if parts.len() < cx.n_outputs() {
-        return Err(OpError::invalid(format_args!("{} parts for {} results", parts.len(), cx.n_outputs())));
-    }
-    if parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part)) != Some(dim) {
-        return Err(OpError::invalid(format_args!("parts {parts:?} do not add up to size {dim}")));
-    }
-    let strides = data_strides(data)?;
-    let mut offset = 0;
-    let mut results = Vec::with_capacity(parts.len());
-    for part in parts {
-        let mut dims = data.dims().to_vec();
-        dims[at] = part;
-        results.push(strided(cx, data, &dims, &strides, offset)?);
-        offset = offset.wrapping_add((part as isize).wrapping_mul(strides[at]));
-    }
-    Ok(results)
-}
-
-fn concat(cx: &EvalCx<'_>) -> Eval {
-    let first = cx.require(0)?;
-    let default = if cx.version() < 4 { Some(1) } else { None };
-    let wanted = int(cx, "axis")?.or(default).ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
-    let at = axis(wanted, first.dims().len())?;
-    let inputs: Vec<&Tensor> = (0..cx.n_inputs()).map(|index| cx.require(index)).collect::<Eval<_>>()?;
-    let mut dims = first.dims().to_vec();
-    dims[at] = 0;
-    for input in &inputs {
-        same_elem(first, input)?;
-        let others = |tensor: &Tensor| {
-            tensor.dims().iter().enumerate().filter(|(i, _)| *i != at).map(|(_, &d)| d).collect::<Vec<_>>()
-        };
-        if input.dims().len() != dims.len() || others(input) != others(first) {
-            return Err(OpError::invalid(format_args!(
-                "shapes {:?} and {:?} differ beside axis {at}",
-                first.dims(),
-                input.dims()
-            )));
-        }
-        dims[at] = dims[at]
-            .checked_add(input.dims()[at])
-            .ok_or_else(|| OpError::unsupported("a dimension of the result is beyond 64 bits"))?;
-    }
-    let parts: Vec<&Tensor> = inputs.iter().copied().filter(|input| !input.is_empty()).collect();
-    if let Some(element) = parts.first().and_then(|part| part.as_splat())
-        && parts.iter().all(|part| part.as_splat() == Some(element))
-    {
-        return uniform(first.elem(), &dims, element);
-    }
-    let len = checked_len(cx, first.elem(), &dims)?;
-    let parts: Vec<(Elems<'_>, usize)> = parts
-        .into_iter()
-        .map(|part| Ok((Elems::of(cx, part)?, sizes(&part.dims()[at..])?.iter().product())))
-        .collect::<Eval<_>>()?;
-    let mut out = Elems::zero(first.elem()).empty(len)?;
-    let n_rows = if len == 0 { 0 } else { element_count(&dims[..at]).unwrap_or(0) as usize };
-    for row in 0..n_rows {
-        for (part, width) in &parts {
-            out.extend(part, row * width, *width);
-        }
-    }
-    out.into_tensor(cx, first.elem(), &dims)
-}
-
 /// Data of rank 4 and the block size, which divides the dimensions given.
 fn blocks<'a>(cx: &'a EvalCx<'_>) -> Eval<(&'a Tensor, [u64; 4], u64)> {
     let data = cx.require(0)?;
     let dims = <[u64; 4]>::try_from(data.dims())
         .map_err(|_| OpError::invalid(format_args!("the data must have rank 4, not {}", data.dims().len())))?;
-    match int(cx, "blocksize")? {
+    match opt_int(cx, "blocksize")? {
         // Beyond this its square would overflow, and no dimension is divisible by it.
         Some(block @ 1..=0x7fff_ffff) => Ok((data, dims, block as u64)),
         _ => Err(OpError::invalid("attribute `blocksize` must be positive")),
@@ -257,9 +138,9 @@ fn blocks<'a>(cx: &'a EvalCx<'_>) -> Eval<(&'a Tensor, [u64; 4], u64)> {
 
 fn depth_column_row(cx: &EvalCx<'_>) -> Eval<bool> {
     match string(cx, "mode")? {
-        None | Some(b"DCR") => Ok(true),
-        Some(b"CRD") => Ok(false),
-        Some(_) => Err(OpError::invalid("attribute `mode` must be `DCR` or `CRD`")),
+        "DCR" => Ok(true),
+        "CRD" => Ok(false),
+        _ => Err(OpError::invalid("attribute `mode` must be `DCR` or `CRD`")),
     }
 }
 
@@ -299,7 +180,7 @@ fn space_to_depth(cx: &EvalCx<'_>) -> Eval {
 
 fn reverse_sequence(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let (time, batch) = (int(cx, "time_axis")?.unwrap_or(0), int(cx, "batch_axis")?.unwrap_or(1));
+    let (time, batch) = (int(cx, "time_axis")?, int(cx, "batch_axis")?);
     if !matches!((time, batch), (0, 1) | (1, 0)) || data.dims().len() < 2 {
         return Err(OpError::invalid("`time_axis` and `batch_axis` must be the first two axes"));
     }
@@ -332,9 +213,9 @@ fn reverse_sequence(cx: &EvalCx<'_>) -> Eval {
 
 fn trilu(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let upper = flag(cx, "upper", true)?;
+    let upper = flag(cx, "upper")?;
     let k = match cx.input(1) {
-        Some(k) => crate::cx::int_scalar(cx, k, "`k`")?,
+        Some(k) => crate::shared::cx::int_scalar(cx, k, "`k`")?,
         None => 0,
     };
     let rank = data.dims().len();
@@ -363,45 +244,4 @@ fn trilu(cx: &EvalCx<'_>) -> Eval {
         }
     }
     out.into_tensor(cx, data.elem(), data.dims())
-}
-
-fn select(cx: &EvalCx<'_>) -> Eval {
-    let (condition, x, y) = (cx.require(0)?, cx.require(1)?, cx.require(2)?);
-    same_elem(x, y)?;
-    if condition.elem() != relais_plugin_api::ir::ElemType::BOOL {
-        return Err(OpError::invalid(format_args!("the condition has element type `{}`", condition.elem())));
-    }
-    let dims = broadcast(&[condition.dims(), x.dims(), y.dims()])?;
-    if let Some(condition) = crate::elementwise::uniform_value::<bool>(condition) {
-        let taken = if condition { x } else { y };
-        return strided(cx, taken, &dims, &broadcast_strides_of(taken, &dims)?, 0);
-    }
-    if let Some(element) = x.as_splat()
-        && y.as_splat() == Some(element)
-    {
-        return uniform(x.elem(), &dims, element);
-    }
-    let len = checked_len(cx, x.elem(), &dims)?;
-    let mut out = Elems::zero(x.elem()).empty(len)?;
-    if len > 0 {
-        let condition_bytes = condition.to_bytes();
-        // Of a splat one element is enough.
-        let part = |tensor| match Tensor::as_splat(tensor) {
-            Some(_) => Ok(Elems::first(tensor)),
-            None => Elems::of(cx, tensor),
-        };
-        let (x_elems, y_elems) = (part(x)?, part(y)?);
-        let strides = [condition, x, y].map(|tensor| broadcast_strides_of(tensor, &dims));
-        let [Ok(c), Ok(a), Ok(b)] = strides else {
-            return Err(OpError::unsupported("a dimension does not fit memory"));
-        };
-        for [c, a, b] in Walk::new(&sizes(&dims)?, [&c, &a, &b]) {
-            if condition_bytes[c as usize] != 0 {
-                out.extend(&x_elems, a as usize, 1);
-            } else {
-                out.extend(&y_elems, b as usize, 1);
-            }
-        }
-    }
-    out.into_tensor(cx, x.elem(), &dims)
 }

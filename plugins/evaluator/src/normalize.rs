@@ -3,7 +3,7 @@
 //! They are computed in double precision and rounded once. Where the deviation is small compared with the mean, results
 //! depend on how a runtime adds up, and nothing is evaluated.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, flag, float, int, ints, same_elem, table},
     doubles::{double_list, doubles, for_each_line, rounded, spread_doubles, volume},
     doubt::{Doubt, Limits, refuse},
@@ -45,10 +45,6 @@ fn standardize(line: &mut [f64], epsilon: f64, limits: Limits, doubt: &Doubt) ->
     (mean, scale)
 }
 
-fn epsilon(cx: &EvalCx<'_>) -> Eval<f64> {
-    Ok(float(cx, "epsilon")?.unwrap_or(1e-5).into())
-}
-
 /// The data and its number of channels, of which the axes after the second have one value each.
 fn channels(data: &Tensor) -> Eval<(u64, usize)> {
     match data.dims() {
@@ -62,14 +58,14 @@ fn channels(data: &Tensor) -> Eval<(u64, usize)> {
 fn batch_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let is_training = match cx.version() {
-        ..7 => !flag(cx, "is_test", false)?,
+        ..7 => !flag(cx, "is_test")?,
         7..14 => false,
-        _ => flag(cx, "training_mode", false)?,
+        _ => flag(cx, "training_mode")?,
     };
     if is_training || cx.n_outputs() > 1 {
         return Err(OpError::unsupported("a normalisation in training"));
     }
-    if cx.version() < 9 && !flag(cx, "spatial", true)? {
+    if cx.version() < 9 && !flag(cx, "spatial")? {
         return Err(OpError::unsupported("a normalisation with a mean for each element"));
     }
     let limits = Limits::of_elem(data.elem())?;
@@ -81,7 +77,7 @@ fn batch_normalization(cx: &EvalCx<'_>) -> Eval {
     let parameter = |index: usize, what: &str| double_list(cx, cx.require(index)?, n_channels, what);
     let (scale, bias) = (parameter(1, "the scale")?, parameter(2, "the bias")?);
     let (mean, variance) = (parameter(3, "the mean")?, parameter(4, "the variance")?);
-    let epsilon = epsilon(cx)?;
+    let epsilon = float(cx, "epsilon")?;
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
     for (plane, channel) in values.chunks_exact_mut(size).zip((0..scale.len()).cycle()) {
@@ -107,7 +103,7 @@ fn instance_normalization(cx: &EvalCx<'_>) -> Eval {
 fn group_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let (n_channels, size) = channels(data)?;
-    let n_groups = int(cx, "num_groups")?.ok_or_else(|| OpError::invalid("attribute `num_groups` is missing"))?;
+    let n_groups = int(cx, "num_groups")?;
     let n_groups = u64::try_from(n_groups).ok().filter(|&n| n > 0 && n_channels.is_multiple_of(n));
     let Some(n_groups) = n_groups else {
         return Err(OpError::invalid(format_args!("{n_channels} channels do not make equal groups")));
@@ -133,7 +129,7 @@ fn in_groups(cx: &EvalCx<'_>, data: &Tensor, size: usize, n_scales: u64, n_parts
         return uniform(data.elem(), data.dims(), &[]);
     }
     checked_len(cx, data.elem(), data.dims())?;
-    let epsilon = epsilon(cx)?;
+    let epsilon = float(cx, "epsilon")?;
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
     values.chunks_exact_mut(size).for_each(|block| {
@@ -148,7 +144,7 @@ fn in_groups(cx: &EvalCx<'_>, data: &Tensor, size: usize, n_scales: u64, n_parts
 /// Refuses a first stage in another type than `float32`, and of doubles, which some runtimes keep as they are.
 fn single_stash(cx: &EvalCx<'_>, data: &Tensor) -> Eval<()> {
     let is_staged = cx.op_name() != "GroupNormalization" || cx.version() >= 21;
-    match int(cx, "stash_type")?.unwrap_or(1) {
+    match int(cx, "stash_type")? {
         _ if !is_staged => Ok(()),
         1 => refuse(cx, data.elem() == ElemType::DOUBLE, "doubles that are normalised as `float32`"),
         other => Err(OpError::unsupported(format_args!("a first stage in element type {other}"))),
@@ -165,7 +161,7 @@ struct LastAxes<'a> {
 impl<'a> LastAxes<'a> {
     fn of(cx: &EvalCx<'_>, data: &'a Tensor) -> Eval<Self> {
         single_stash(cx, data)?;
-        let first = axis(int(cx, "axis")?.unwrap_or(-1), data.dims().len())?;
+        let first = axis(int(cx, "axis")?, data.dims().len())?;
         if data.is_empty() {
             return Err(OpError::unsupported("the mean of nothing"));
         }
@@ -187,7 +183,7 @@ fn layer_normalization(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let last = LastAxes::of(cx, data)?;
     let scale = last.factor(cx, data, cx.require(1)?, "the scale")?;
     let bias = cx.input(2).map(|bias| last.factor(cx, data, bias, "the bias")).transpose()?;
-    let (epsilon, limits) = (epsilon(cx)?, Limits::of_accumulator(data.elem())?);
+    let (epsilon, limits) = (float(cx, "epsilon")?, Limits::of_accumulator(data.elem())?);
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
     let (means, scales): (Vec<f64>, Vec<f64>) =
@@ -211,7 +207,7 @@ fn rms_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let last = LastAxes::of(cx, data)?;
     let scale = last.factor(cx, data, cx.require(1)?, "the scale")?;
-    let (epsilon, limits) = (epsilon(cx)?, Limits::of_accumulator(data.elem())?);
+    let (epsilon, limits) = (float(cx, "epsilon")?, Limits::of_accumulator(data.elem())?);
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
     for line in values.chunks_exact_mut(last.size) {
@@ -228,9 +224,8 @@ fn rms_normalization(cx: &EvalCx<'_>) -> Eval {
 /// Each element divided by a power of the squares in the channels around it.
 fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let number = |name: &str, default: f32| Ok(f64::from(float(cx, name)?.unwrap_or(default)));
-    let (alpha, beta, bias) = (number("alpha", 1e-4)?, number("beta", 0.75)?, number("bias", 1.0)?);
-    let width = int(cx, "size")?.ok_or_else(|| OpError::invalid("attribute `size` is missing"))?;
+    let (alpha, beta, bias) = (float(cx, "alpha")?, float(cx, "beta")?, float(cx, "bias")?);
+    let width = int(cx, "size")?;
     let Some(width) = usize::try_from(width).ok().filter(|&width| width > 0) else {
         return Err(OpError::invalid(format_args!("attribute `size` is {width}")));
     };
@@ -242,7 +237,7 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
         return uniform(data.elem(), data.dims(), &[]);
     }
     checked_len(cx, data.elem(), data.dims())?;
-    crate::cx::bounded_work(cx, [data.len(), n_channels.min(width as u64)])?;
+    crate::shared::cx::bounded_work(cx, [data.len(), n_channels.min(width as u64)])?;
     let n_channels = n_channels as usize;
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
@@ -264,8 +259,8 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
 /// Elements whose norm is zero stay zero.
 fn lp_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?.unwrap_or(-1), data.dims().len())?;
-    let is_square = match int(cx, "p")?.unwrap_or(2) {
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let is_square = match int(cx, "p")? {
         1 => false,
         2 => true,
         other => return Err(OpError::invalid(format_args!("attribute `p` is {other}, not 1 or 2"))),
@@ -297,7 +292,7 @@ fn lp_normalization(cx: &EvalCx<'_>) -> Eval {
 fn mean_variance_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let list = ints(cx, "axes")?.unwrap_or_else(|| vec![0, 2, 3]);
+    let list = ints(cx, "axes")?;
     let mut is_reduced = vec![false; rank];
     axes(&list, rank)?.into_iter().for_each(|at| is_reduced[at] = true);
     let limits = Limits::of_elem(data.elem())?;
@@ -309,8 +304,9 @@ fn mean_variance_normalization(cx: &EvalCx<'_>) -> Eval {
     // The group of each element: its place along the axes that stay.
     let kept: Vec<u64> = (0..rank).map(|at| if is_reduced[at] { 1 } else { data.dims()[at] }).collect();
     let n_groups = volume(&kept)?;
-    let strides = crate::shape::broadcast_strides(&kept, data.dims())?;
-    let groups = || crate::shape::Walk::new(&crate::shape::sizes(data.dims()).unwrap_or_default(), [&strides]);
+    let strides = crate::shared::shape::broadcast_strides(&kept, data.dims())?;
+    let groups =
+        || crate::shared::shape::Walk::new(&crate::shared::shape::sizes(data.dims()).unwrap_or_default(), [&strides]);
     let mut means = vec![0.0; n_groups];
     let mut squares = vec![0.0; n_groups];
     let count = (len / n_groups) as f64;

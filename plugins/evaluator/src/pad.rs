@@ -1,11 +1,12 @@
 //! Padding and cropping.
 
-use crate::{
-    cx::{Eval, float, int_list, ints, same_elem, string, table},
+use crate::shared::{
+    cx::{Eval, float, int_list, named, opt_ints, same_elem, table},
     elems::Elems,
     scalar::{Float, dispatch},
     shape::{Walk, axes, checked_len, sizes, strides, uniform},
 };
+use relais_operator_math::pad::Mode;
 use relais_plugin_api::{
     ir::Tensor,
     op::{EvalCx, OpError},
@@ -16,32 +17,15 @@ table! {
     "CenterCropPad" @ 18 => center_crop_pad,
 }
 
-/// Where elements outside the data come from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Constant,
-    Edge,
-    Reflect,
-    Wrap,
-}
-
 fn pad(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let mode = match string(cx, "mode")? {
-        None | Some(b"constant") => Mode::Constant,
-        Some(b"edge") => Mode::Edge,
-        Some(b"reflect") => Mode::Reflect,
-        Some(b"wrap") if cx.version() >= 19 => Mode::Wrap,
-        Some(b"wrap") => return Err(OpError::unsupported("mode `wrap` before operator-set version 19")),
-        Some(other) => {
-            return Err(OpError::invalid(format_args!("attribute `mode` is `{}`", String::from_utf8_lossy(other))));
-        }
-    };
+    let mode = named(cx, "mode", |name| Mode::of(name, cx.version()))?;
     let (pads, value) = if cx.version() < 11 {
         let name = if cx.version() < 2 { "paddings" } else { "pads" };
-        let pads = ints(cx, name)?.ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is missing")))?;
-        let value = f64::from(float(cx, "value")?.unwrap_or(0.0));
+        let pads =
+            opt_ints(cx, name)?.ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is missing")))?;
+        let value = float(cx, "value")?;
         let value = dispatch!(data.elem(), T in floats => {
             fn element<T: Float>(value: f64) -> Eval {
                 uniform(T::ELEM, &[], T::rounded(value).store().as_ref())
@@ -76,7 +60,7 @@ fn center_crop_pad(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
     let wanted = int_list(cx, cx.require(1)?, "the shape")?;
-    let at = match ints(cx, "axes")? {
+    let at = match opt_ints(cx, "axes")? {
         Some(list) => axes(&list, rank)?,
         None => (0..rank).collect(),
     };
@@ -144,15 +128,7 @@ fn sources(data: &Tensor, around: &[(i64, i64)], dims: &[u64], mode: Mode) -> Ev
             return Err(OpError::unsupported("an axis is cropped in a mode other than `constant`"));
         }
         let source = |index: u64| {
-            let at = (index as i64).saturating_sub(before);
-            let at = match mode {
-                _ if (0..dim).contains(&at) => at,
-                Mode::Constant => return None,
-                Mode::Edge => at.clamp(0, dim - 1),
-                Mode::Reflect if at < 0 => -at,
-                Mode::Reflect => 2 * (dim - 1) - at,
-                Mode::Wrap => at.rem_euclid(dim),
-            };
+            let at = mode.source((index as i64).saturating_sub(before), dim)?;
             Some(at as usize)
         };
         sources.push((0..padded).map(source).collect());

@@ -2,17 +2,20 @@
 
 use crate::{
     cast::cast,
-    cx::{
-        Eval, bounded_work, flag, float, int, int_list, int_values, not_cancelled, table, unsupported_elem, with_elem,
+    shared::{
+        cx::{
+            Eval, bounded_work, flag, float, int, int_list, int_values, not_cancelled, table, unsupported_elem,
+            with_elem,
+        },
+        doubles::{doubles, rounded, volume},
+        doubt::{Doubt, Extent, Limits, refuse},
+        elems::Elems,
+        shape::{checked_len, uniform},
+        window::{Run, Windows, n_steps},
     },
-    doubles::{doubles, rounded, volume},
-    doubt::{Doubt, Extent, Limits, refuse},
-    elems::Elems,
-    shape::{checked_len, uniform},
-    window::{Run, Windows, n_steps},
 };
 use relais_plugin_api::{
-    ir::{AttrValue, ElemType, Tensor},
+    ir::{ElemType, Tensor},
     op::{EvalCx, OpError},
 };
 
@@ -105,7 +108,7 @@ fn comparable(cx: &EvalCx<'_>, data: &Tensor) -> Eval<Vec<f64>> {
 /// The places of the maxima count through all elements of the data, rows or columns first.
 fn max_pool(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
-    let by_column = flag(cx, "storage_order", false)?;
+    let by_column = flag(cx, "storage_order")?;
     if by_column && cx.n_outputs() > 1 && data.dims().len() > 4 {
         return Err(OpError::unsupported("columns of an image with more than two axes"));
     }
@@ -159,7 +162,7 @@ fn column_first(place: usize, spatial: &[u64]) -> usize {
 
 fn average_pool(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let with_padding = flag(cx, "count_include_pad", false)?;
+    let with_padding = flag(cx, "count_include_pad")?;
     let planes = Planes::of(cx, data)?;
     let values = doubles(cx, data)?;
     let mut result = planes.fold(cx, &values, 0.0, &|sum, x| sum + x)?;
@@ -182,10 +185,7 @@ fn certain_sums(cx: &EvalCx<'_>, elem: ElemType, values: &[f64], n: f64, means: 
 
 /// The exponent of a norm, which is a float before version 2.
 fn exponent(cx: &EvalCx<'_>) -> Eval<f64> {
-    let p = match cx.attrs().get("p") {
-        Some(AttrValue::Float(_)) => f64::from(float(cx, "p")?.unwrap_or(2.0)),
-        _ => int(cx, "p")?.unwrap_or(2) as f64,
-    };
+    let p = if cx.version() < 2 { float(cx, "p")? } else { int(cx, "p")? as f64 };
     match p > 0.0 && p.is_finite() {
         true => Ok(p),
         false => Err(OpError::invalid(format_args!("attribute `p` is {p}"))),

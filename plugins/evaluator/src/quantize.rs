@@ -2,11 +2,13 @@
 
 use crate::{
     cast,
-    cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
-    doubles::doubles,
-    doubt::{Doubt, Limits, refuse},
-    elementwise::{any, zip},
-    scalar::{Number, dispatch},
+    shared::{
+        cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
+        doubles::doubles,
+        doubt::{Doubt, Limits, refuse},
+        elementwise::{any, zip},
+        scalar::{Number, dispatch},
+    },
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -19,14 +21,14 @@ table! {
 
 /// A scale or zero point with the dimensions by which it broadcasts to the data.
 fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
-    if int(cx, "block_size")?.unwrap_or(0) != 0 {
+    if int(cx, "block_size")? != 0 {
         return Err(OpError::unsupported("blocked quantisation"));
     }
     match *factor.dims() {
         [] | [1] => factor.reshaped(&[]),
         [n] => {
             let rank = data.dims().len();
-            let at = crate::shape::axis(int(cx, "axis")?.unwrap_or(1), rank)?;
+            let at = crate::shared::shape::axis(int(cx, "axis")?, rank)?;
             if data.dims()[at] != n {
                 return Err(OpError::invalid(format_args!("{n} scales for an axis of size {}", data.dims()[at])));
             }
@@ -90,9 +92,9 @@ pub fn scalar_scale(cx: &EvalCx<'_>, index: usize) -> Eval<f64> {
 fn dequantize(cx: &EvalCx<'_>) -> Eval {
     let (x, scale) = (cx.require(0)?, cx.require(1)?);
     if !matches!(scale.elem(), ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16) {
-        return Err(crate::cx::unsupported_elem(scale.elem()));
+        return Err(crate::shared::cx::unsupported_elem(scale.elem()));
     }
-    let out = match int(cx, "output_dtype")?.unwrap_or(0) {
+    let out = match int(cx, "output_dtype")? {
         0 => scale.elem(),
         number => cast::elem_type(number)?,
     };

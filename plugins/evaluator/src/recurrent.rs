@@ -1,12 +1,12 @@
 //! Recurrent networks, step by step. Sums are added up in double precision, and every result is rounded once.
 
-use crate::{
-    cx::{Eval, bounded_work, flag, float, int, int_values, not_cancelled, same_elem, string, table},
+use crate::shared::{
+    cx::{Eval, bounded_work, flag, int_values, named, not_cancelled, opt_float, opt_int, same_elem, table},
     doubles::{doubles, rounded, volume},
     doubt::{Doubt, Limits},
-    math::{sigmoid, softplus},
     shape::checked_len,
 };
+use relais_operator_math::recurrent::{Activation, Cell, are_reverse};
 use relais_plugin_api::{
     ir::{AttrValue, Tensor},
     op::{EvalCx, OpError},
@@ -15,70 +15,29 @@ use relais_plugin_api::{
 table! {
     "RNN" @ 7 => |cx| recurrent(cx, Cell::Simple),
     "GRU" @ 7 => |cx| {
-        let is_linear = flag(cx, "linear_before_reset", false)?;
+        let is_linear = flag(cx, "linear_before_reset")?;
         recurrent(cx, if is_linear { Cell::GatedLinear } else { Cell::Gated })
     },
     "LSTM" @ 7 => |cx| {
-        if flag(cx, "input_forget", false)? {
+        if flag(cx, "input_forget")? {
             return Err(OpError::unsupported("input and forget gates that depend on each other"));
         }
         recurrent(cx, Cell::LongShortTerm)
     },
 }
 
-/// The equations of a step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cell {
-    Simple,
-    /// The reset gate is applied before the recurrence weights.
-    Gated,
-    /// The reset gate is applied after them.
-    GatedLinear,
-    LongShortTerm,
-}
-
-impl Cell {
-    fn n_gates(self) -> usize {
-        match self {
-            Self::Simple => 1,
-            Self::Gated | Self::GatedLinear => 3,
-            Self::LongShortTerm => 4,
-        }
-    }
-
-    fn default_activations(self) -> &'static [&'static str] {
-        match self {
-            Self::Simple => &["Tanh"],
-            Self::Gated | Self::GatedLinear => &["Sigmoid", "Tanh"],
-            Self::LongShortTerm => &["Sigmoid", "Tanh", "Tanh"],
-        }
-    }
-}
-
+/// A function with its parameters.
 #[derive(Clone, Copy)]
-struct Activation {
-    function: fn(f64, f64, f64) -> f64,
-    alpha: f64,
-    beta: f64,
+struct Applied {
+    function: Activation,
+    parameters: [f64; 2],
 }
 
-/// A function with the defaults of its parameters: `None` if it does not have the parameter, and NaN if the standard
-/// does not specify the default, or runtimes have another one.
-type Described = (&'static str, Option<f64>, Option<f64>, fn(f64, f64, f64) -> f64);
-
-const ACTIVATIONS: &[Described] = &[
-    ("Affine", Some(f64::NAN), Some(f64::NAN), |x, alpha, beta| alpha * x + beta),
-    ("Elu", Some(1.0), None, |x, alpha, _| if x < 0.0 { alpha * x.exp_m1() } else { x }),
-    ("HardSigmoid", Some(0.2), Some(0.5), |x, alpha, beta| (alpha * x + beta).clamp(0.0, 1.0)),
-    ("LeakyRelu", Some(0.01), None, |x, alpha, _| if x < 0.0 { alpha * x } else { x }),
-    ("Relu", None, None, |x, _, _| x.max(0.0)),
-    ("ScaledTanh", Some(f64::NAN), Some(f64::NAN), |x, alpha, beta| alpha * (beta * x).tanh()),
-    ("Sigmoid", None, None, |x, _, _| sigmoid(x)),
-    ("Softplus", None, None, |x, _, _| softplus(x)),
-    ("Softsign", None, None, |x, _, _| x / (1.0 + x.abs())),
-    ("Tanh", None, None, |x, _, _| x.tanh()),
-    ("ThresholdedRelu", Some(f64::NAN), None, |x, alpha, _| if x > alpha { x } else { 0.0 }),
-];
+impl Applied {
+    fn of(self, x: f64) -> f64 {
+        self.function.apply(x, self.parameters)
+    }
+}
 
 fn floats(cx: &EvalCx<'_>, name: &str) -> Eval<Vec<f64>> {
     match cx.attrs().get(name) {
@@ -89,39 +48,25 @@ fn floats(cx: &EvalCx<'_>, name: &str) -> Eval<Vec<f64>> {
 }
 
 /// The functions of each direction.
-fn activations(cx: &EvalCx<'_>, cell: Cell, n_directions: usize) -> Eval<Vec<Activation>> {
-    let defaults = cell.default_activations();
-    let names: Vec<String> = match cx.attrs().get("activations") {
+fn activations(cx: &EvalCx<'_>, cell: Cell, n_directions: usize) -> Eval<Vec<Applied>> {
+    let names: Vec<&[u8]> = match cx.attrs().get("activations") {
         None => Vec::new(),
-        Some(AttrValue::Strings(names)) => {
-            names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
-        }
+        Some(AttrValue::Strings(names)) => names.strings().collect(),
         Some(_) => return Err(OpError::invalid("attribute `activations` must be a list of strings")),
     };
-    let n = defaults.len() * n_directions;
-    let names = match names.len() {
-        0 => defaults.iter().map(|&name| name.to_owned()).cycle().take(n).collect(),
-        // The default of `RNN` is a function for each of two directions.
-        len if len >= n && (len == n || cell == Cell::Simple) => names,
-        len => return Err(OpError::invalid(format_args!("{len} activations are given, not {n}"))),
-    };
-    let mut described: Vec<Described> = Vec::with_capacity(n);
-    for name in &names[..n] {
-        let known = ACTIVATIONS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
-        described.push(*known.ok_or_else(|| OpError::invalid(format_args!("there is no activation `{name}`")))?);
-    }
-    let alphas = parameters(&floats(cx, "activation_alpha")?, &described, |(_, alpha, ..)| *alpha)?;
-    let betas = parameters(&floats(cx, "activation_beta")?, &described, |(_, _, beta, _)| *beta)?;
-    let all = described.iter().zip(alphas).zip(betas);
-    Ok(all.map(|((&(.., function), alpha), beta)| Activation { function, alpha, beta }).collect())
+    let functions = cell.activations(&names, n_directions).map_err(OpError::invalid)?;
+    let alphas = parameters(&floats(cx, "activation_alpha")?, &functions, 0)?;
+    let betas = parameters(&floats(cx, "activation_beta")?, &functions, 1)?;
+    let all = functions.into_iter().zip(alphas).zip(betas);
+    Ok(all.map(|((function, alpha), beta)| Applied { function, parameters: [alpha, beta] }).collect())
 }
 
-/// A parameter of each function. Those that are given are counted by the functions, or by those which have one.
-fn parameters(given: &[f64], described: &[Described], default: impl Fn(&Described) -> Option<f64>) -> Eval<Vec<f64>> {
-    let mut values = Vec::with_capacity(described.len());
+/// The parameter `nth` of each function. Those that are given are counted by the functions, or by those which have one.
+fn parameters(given: &[f64], functions: &[Activation], nth: usize) -> Eval<Vec<f64>> {
+    let mut values = Vec::with_capacity(functions.len());
     let mut n_used = 0;
-    for (at, function) in described.iter().enumerate() {
-        let Some(default) = default(function) else {
+    for (at, function) in functions.iter().enumerate() {
+        let Some(default) = function.defaults()[nth] else {
             values.push(0.0);
             continue;
         };
@@ -137,13 +82,6 @@ fn parameters(given: &[f64], described: &[Described], default: impl Fn(&Describe
         n_used += 1;
     }
     Ok(values)
-}
-
-/// The order in which the steps are taken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Forward,
-    Reverse,
 }
 
 /// The sizes of a call, and what is common to all directions.
@@ -162,8 +100,8 @@ struct Network<'a> {
 
 /// The parameters of one direction.
 struct Direction<'a> {
-    order: Order,
-    activations: &'a [Activation],
+    is_reverse: bool,
+    activations: &'a [Applied],
     w: &'a [f64],
     r: &'a [f64],
     /// The bias of the data and that of the recurrence.
@@ -180,9 +118,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 impl Network<'_> {
     /// The function of an argument, which is clipped before.
-    fn activate(&self, activation: Activation, x: f64) -> f64 {
+    fn activate(&self, activation: Applied, x: f64) -> f64 {
         self.doubt.note(!self.limits.is_within(x.abs(), false));
-        (activation.function)(x.max(-self.clip).min(self.clip), activation.alpha, activation.beta)
+        activation.of(x.clamp(-self.clip, self.clip))
     }
 
     /// Takes all steps, and gives each of their outputs to `store`, with its step and its place in the batch.
@@ -190,7 +128,7 @@ impl Network<'_> {
         let n = self.n_hidden;
         for i in 0..self.n_steps {
             not_cancelled(cx)?;
-            let step = if d.order == Order::Forward { i } else { self.n_steps - 1 - i };
+            let step = if d.is_reverse { self.n_steps - 1 - i } else { i };
             for at in 0..self.batch {
                 let x = &self.x[(step * self.batch + at) * self.n_inputs..][..self.n_inputs];
                 let mut h = d.h[at * n..][..n].to_vec();
@@ -272,24 +210,16 @@ fn exchanged(values: &[f64], [rows, columns, block]: [usize; 3]) -> Vec<f64> {
 fn recurrent(cx: &EvalCx<'_>, cell: Cell) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
     let (elem, limits) = (data.elem(), Limits::of_elem(data.elem())?);
-    let by_batch = flag(cx, "layout", false)?;
-    let orders: &[Order] = match string(cx, "direction")? {
-        None | Some(b"forward") => &[Order::Forward],
-        Some(b"reverse") => &[Order::Reverse],
-        Some(b"bidirectional") => &[Order::Forward, Order::Reverse],
-        Some(other) => {
-            let other = String::from_utf8_lossy(other);
-            return Err(OpError::invalid(format_args!("attribute `direction` is `{other}`")));
-        }
-    };
+    let by_batch = flag(cx, "layout")?;
+    let are_reverse = named(cx, "direction", are_reverse)?;
     let (&[first, second, n_inputs], &[_, _, n_hidden]) = (data.dims(), cx.require(2)?.dims()) else {
         return Err(OpError::invalid("the data and the recurrence weights must have rank 3"));
     };
     let (n_steps, batch) = if by_batch { (second, first) } else { (first, second) };
-    if int(cx, "hidden_size")?.is_some_and(|size| u64::try_from(size) != Ok(n_hidden)) {
+    if opt_int(cx, "hidden_size")?.is_some_and(|size| u64::try_from(size) != Ok(n_hidden)) {
         return Err(OpError::invalid("attribute `hidden_size` is not that of the recurrence weights"));
     }
-    let (n_directions, n_gates) = (orders.len(), cell.n_gates());
+    let (n_directions, n_gates) = (are_reverse.len(), cell.n_gates());
     let directions = n_directions as u64;
     let n_rows = volume(&[n_gates as u64, n_hidden])? as u64;
     // Sums of no terms take a step, too.
@@ -329,7 +259,7 @@ fn recurrent(cx: &EvalCx<'_>, cell: Cell) -> Eval<Vec<Tensor>> {
         x if by_batch => exchanged(&x, [batch, n_steps, n_inputs]),
         x => x,
     };
-    let clip = match float(cx, "clip")? {
+    let clip = match opt_float(cx, "clip")? {
         // Some do not clip the state of a cell before its function is applied.
         Some(_) if cell == Cell::LongShortTerm => {
             return Err(OpError::unsupported("arguments of activations that are clipped"));
@@ -347,10 +277,10 @@ fn recurrent(cx: &EvalCx<'_>, cell: Cell) -> Eval<Vec<Tensor>> {
         let size = values.len() / n_parts;
         &values[at * size..][..size]
     }
-    for (at, &order) in orders.iter().enumerate() {
+    for (at, &is_reverse) in are_reverse.iter().enumerate() {
         let part = |values| part(values, at, n_directions);
         let mut direction = Direction {
-            order,
+            is_reverse,
             activations: &activations[at * activations.len() / n_directions..],
             w: part(&w),
             r: part(&r),

@@ -4,12 +4,13 @@
 //! to the implementation. Where accumulators of the element's own type might overflow or underflow, or integers wrap
 //! around, nothing is evaluated.
 
-use crate::{
-    cx::{Eval, flag, ints_attr_or_input, readable, table, tensor_error},
+use crate::shared::{
+    cx::{Eval, flag, int, ints_attr_or_input, readable, table, tensor_error},
     doubt::{Doubt, Product, Sum, refuse},
     elementwise::{any, map},
+    lines::{Lines, Order, comparable},
     scalar::{Float, Integer, Number, Scalar, dispatch},
-    shape::{Rows, Walk, axes, checked_len, sizes, strides, uniform, with_room},
+    shape::{Rows, Walk, axes, axis, checked_len, sizes, strides, uniform, with_room},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -17,6 +18,8 @@ use relais_plugin_api::{
 };
 
 table! {
+    "ArgMax" @ 1 => |cx| arg_extreme(cx, Order::Descending),
+    "ArgMin" @ 1 => |cx| arg_extreme(cx, Order::Ascending),
     "ReduceMax" @ 1 => |cx| extreme(cx, Extreme::Max),
     "ReduceMin" @ 1 => |cx| extreme(cx, Extreme::Min),
     "ReduceSum" @ 1 => |cx| sum(cx, 13, Term::Value),
@@ -56,12 +59,12 @@ impl Plan {
         let data = cx.require(0)?;
         let rank = data.dims().len();
         let list = ints_attr_or_input(cx, "axes", 1, input_since)?.unwrap_or_default();
-        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes", false)?);
+        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes")?);
         let mut reduced = vec![all; rank];
         for at in axes(&list, rank)? {
             reduced[at] = true;
         }
-        let keep = flag(cx, "keepdims", true)?;
+        let keep = flag(cx, "keepdims")?;
         let data_dims = sizes(data.dims())?;
         let data_strides = if data.as_splat().is_some() { vec![0; rank] } else { strides(&data_dims) };
         let pick = |of: bool| (0..rank).filter(|&at| reduced[at] == of).collect::<Vec<_>>();
@@ -307,5 +310,39 @@ fn extreme(cx: &EvalCx<'_>, which: Extreme) -> Eval {
     dispatch!(data.elem(), T in numbers => match which {
         Extreme::Max => plan.fold::<T, T, T>(cx, data, T::LEAST, |a, b| a.greater_of(b), |x| x),
         Extreme::Min => plan.fold::<T, T, T>(cx, data, T::GREATEST, |a, b| a.lesser_of(b), |x| x),
+    })
+}
+
+fn arg_extreme(cx: &EvalCx<'_>, order: Order) -> Eval {
+    let data = cx.require(0)?;
+    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let last = flag(cx, "select_last_index")?;
+    let mut dims = data.dims().to_vec();
+    if flag(cx, "keepdims")? {
+        dims[at] = 1;
+    } else {
+        dims.remove(at);
+    }
+    if data.dims()[at] == 0 {
+        return Err(OpError::invalid("the axis is empty"));
+    }
+    dispatch!(data.elem(), T in numbers => {
+        let len = checked_len(cx, ElemType::INT64, &dims)?;
+        let bytes = comparable::<T>(cx, data)?;
+        let elements = T::chunks(&bytes);
+        let lines = Lines::new(data, at)?;
+        let mut out = with_room(len)?;
+        for start in lines.starts() {
+            let mut best = (0, T::load(elements[start]));
+            for i in 1..lines.len {
+                let x = T::load(elements[start + i * lines.stride]);
+                let better = if order == Order::Descending { x > best.1 } else { x < best.1 };
+                if better || (last && x == best.1) {
+                    best = (i, x);
+                }
+            }
+            out.push((best.0 as i64).store());
+        }
+        Tensor::dense(ElemType::INT64, &dims, i64::flatten(out)).map_err(tensor_error)
     })
 }

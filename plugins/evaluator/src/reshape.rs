@@ -1,13 +1,12 @@
 //! Operators that change the dimensions of a tensor, or return them. No element is copied.
 
-use crate::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error, unsupported_elem},
-    doubt::refuse,
-    elementwise::uniform_value,
-    shape::{axes, axis, uniform},
+use crate::shared::{
+    cx::{Eval, flag, int, int_list, ints_attr_or_input, opt_int, opt_ints, table, tensor_error},
+    shape::{axes, axis},
 };
+use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::{
-    ir::{ElemType, Tensor, element_count},
+    ir::{Tensor, element_count},
     op::{EvalCx, OpError},
 };
 
@@ -16,32 +15,9 @@ table! {
     "Flatten" @ 1 => flatten,
     "Squeeze" @ 1 => squeeze,
     "Unsqueeze" @ 1 => unsqueeze,
-    "Dropout" @ 1 => dropout,
     "Identity" @ 1 => |cx| Ok::<Tensor, OpError>(cx.require(0)?.clone()),
     "Shape" @ 1 => shape,
     "Size" @ 1 => size,
-}
-
-/// In inference, the data.
-fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
-    let data = cx.require(0)?;
-    let is_training = match cx.version() {
-        ..7 => !flag(cx, "is_test", false)?,
-        7..12 => false,
-        _ => cx.input(2).is_some_and(|mode| uniform_value::<bool>(mode) != Some(false)),
-    };
-    if is_training {
-        return Err(OpError::unsupported("random elements"));
-    }
-    if cx.n_outputs() < 2 {
-        return Ok(vec![data.clone()]);
-    }
-    refuse(cx, cx.version() < 12, "a mask before operator-set version 12")?;
-    if cx.version() < 10 {
-        let mask = Tensor::full(data.elem(), data.dims(), 1.0);
-        return Ok(vec![data.clone(), mask.ok_or_else(|| unsupported_elem(data.elem()))?]);
-    }
-    Ok(vec![data.clone(), uniform(ElemType::BOOL, data.dims(), &[1])?])
 }
 
 fn with_dims(data: &Tensor, dims: &[u64]) -> Eval {
@@ -53,11 +29,11 @@ fn with_dims(data: &Tensor, dims: &[u64]) -> Eval {
 fn reshape(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let wanted = if cx.version() < 5 {
-        ints(cx, "shape")?.ok_or_else(|| OpError::invalid("attribute `shape` is missing"))?
+        opt_ints(cx, "shape")?.ok_or_else(|| OpError::invalid("attribute `shape` is missing"))?
     } else {
         int_list(cx, cx.require(1)?, "the shape")?
     };
-    let allow_zero = flag(cx, "allowzero", false)?;
+    let allow_zero = flag(cx, "allowzero")?;
     let mut dims = Vec::with_capacity(wanted.len());
     let mut inferred = None;
     for (at, &dim) in wanted.iter().enumerate() {
@@ -91,7 +67,7 @@ fn flatten(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
     // The axis may also be one past the last.
-    let at = match int(cx, "axis")?.unwrap_or(1) {
+    let at = match int(cx, "axis")? {
         negative @ ..0 => axis(negative, rank)?,
         at => axis(at, rank + 1)?,
     };
@@ -132,12 +108,9 @@ fn unsqueeze(cx: &EvalCx<'_>) -> Eval {
 
 fn shape(cx: &EvalCx<'_>) -> Eval {
     let dims = cx.require(0)?.dims();
-    let rank = dims.len() as i64;
-    let clamp = |at: i64| if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank) as usize;
-    let start = clamp(int(cx, "start")?.unwrap_or(0));
-    let end = clamp(int(cx, "end")?.unwrap_or(rank)).max(start);
+    let part = shape_range(dims.len(), int(cx, "start")?, opt_int(cx, "end")?);
     let convert = |&dim| i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"));
-    let dims: Vec<i64> = dims[start..end].iter().map(convert).collect::<Eval<_>>()?;
+    let dims: Vec<i64> = dims[part].iter().map(convert).collect::<Eval<_>>()?;
     Ok(Tensor::from_i64(&[dims.len() as u64], &dims))
 }
 

@@ -1,6 +1,6 @@
 //! Strings.
 
-use crate::{
+use crate::shared::{
     cx::{Eval, same_elem, table, tensor_error, unsupported_elem},
     elems::{Elems, encode_strings},
     shape::{broadcast, broadcast_strides, checked_len, sizes},

@@ -1,14 +1,14 @@
 //! ONNX operators: schemas, type relations, effects and fusion kinds.
 
+mod attrs;
 mod bodies;
 mod gradients;
 mod kernels;
 mod relations;
 mod schema;
 
-pub use schema::FAMILIES;
-
 use relais_plugin_api::{op::Operator, prelude::plugin};
+pub use schema::FAMILIES;
 
 plugin! {
     description = "ONNX's operators: schemas, type relations, effects and fusion kinds.",

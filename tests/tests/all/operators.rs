@@ -20,7 +20,7 @@ fn records_say_what_the_onnx_package_says() {
 
 #[test]
 fn formal_inputs_and_results_are_those_of_the_onnx_package() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/operators/formals.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/operators/schemas.py");
     let output = Command::new(program("python")).arg(script).arg("--check").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

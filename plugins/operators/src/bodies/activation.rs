@@ -1,54 +1,61 @@
 //! Activations.
 
-use super::{Made, body, elem, is_wide, reduced, scalar, unknown};
+use super::shared::{Made, body, elem, number, scalar, unknown};
+use crate::attrs::{float, string};
+use relais_operator_math::activation::{GELU_CUBE, GELU_SCALE};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
 };
 
-/// A body of numbers of the element type of `x`, and of attributes with these defaults.
-fn activation(call: &OpCall<'_>, params: &[&str], numbers: &[(&str, f32)], lines: &str) -> Made {
+/// A body of numbers of the element type of `x`: attributes, and those of [`ZERO`] and [`ONE`].
+fn activation(call: &OpCall<'_>, params: &[&str], numbers: &[&str], lines: &str) -> Made {
     let like = |value: f32| match call.elem(0) {
-        ElemType::UNKNOWN => format!("CastLike({}, %{})", super::number(value), params[0]),
+        ElemType::UNKNOWN => format!("CastLike({}, %{})", number(value), params[0]),
         elem => format!("Identity({})", scalar(elem, value)),
     };
     if call.elem(0) == ElemType::UNKNOWN && call.version() < 15 {
         return Err(unknown("the element type of input 0"));
     }
-    let number = |(name, default): &(&str, f32)| {
-        format!("  %{name} = {};\n", like(call.attrs().float(name).unwrap_or(*default)))
-    };
-    let numbers: String = numbers.iter().map(number).collect();
-    body(call, params, &(numbers + lines), &["y"])
+    let mut all = String::new();
+    for &name in numbers {
+        let value = match name {
+            ZERO => 0.0,
+            ONE => 1.0,
+            _ => float(call, name)? as f32,
+        };
+        all += &format!("  %{name} = {};\n", like(value));
+    }
+    body(call, params, &(all + lines), &["y"])
 }
 
-const ZERO: (&str, f32) = ("zero", 0.0);
-const ONE: (&str, f32) = ("one", 1.0);
+const ZERO: &str = "zero";
+const ONE: &str = "one";
 
 /// `Celu`: alpha * (exp(x / alpha) - 1) for what is below 0.
 pub fn celu(call: &OpCall<'_>) -> Made {
     let lines = "  %s = Div(%x, %alpha);\n  %e = Exp(%s);\n  %d = Sub(%e, %one);\n  %m = Mul(%alpha, %d);\n  \
                  %n = Less(%x, %zero);\n  %y = Where(%n, %m, %x);\n";
-    activation(call, &["x"], &[("alpha", 1.0), ZERO, ONE], lines)
+    activation(call, &["x"], &["alpha", ZERO, ONE], lines)
 }
 
 /// `Elu`: alpha * (exp(x) - 1) for what is below 0.
 pub fn elu(call: &OpCall<'_>) -> Made {
     let lines = "  %e = Exp(%x);\n  %d = Sub(%e, %one);\n  %m = Mul(%alpha, %d);\n  %n = Less(%x, %zero);\n  \
                  %y = Where(%n, %m, %x);\n";
-    activation(call, &["x"], &[("alpha", 1.0), ZERO, ONE], lines)
+    activation(call, &["x"], &["alpha", ZERO, ONE], lines)
 }
 
 /// `HardSigmoid`: alpha * x + beta, between 0 and 1.
 pub fn hard_sigmoid(call: &OpCall<'_>) -> Made {
     let lines = "  %m = Mul(%x, %alpha);\n  %s = Add(%m, %beta);\n  %l = Min(%s, %one);\n  %y = Max(%l, %zero);\n";
-    activation(call, &["x"], &[("alpha", 0.2), ("beta", 0.5), ZERO, ONE], lines)
+    activation(call, &["x"], &["alpha", "beta", ZERO, ONE], lines)
 }
 
 /// `LeakyRelu`: alpha * x for what is below 0.
 pub fn leaky_relu(call: &OpCall<'_>) -> Made {
     let lines = "  %n = Less(%x, %zero);\n  %m = Mul(%alpha, %x);\n  %y = Where(%n, %m, %x);\n";
-    activation(call, &["x"], &[("alpha", 0.01), ZERO], lines)
+    activation(call, &["x"], &["alpha", ZERO], lines)
 }
 
 /// `PRelu`: slope * x for what is below 0.
@@ -66,7 +73,7 @@ pub fn relu(call: &OpCall<'_>) -> Made {
 pub fn selu(call: &OpCall<'_>) -> Made {
     let lines = "  %e = Exp(%x);\n  %m = Mul(%alpha, %e);\n  %d = Sub(%m, %alpha);\n  %l = Mul(%gamma, %d);\n  \
                  %r = Mul(%gamma, %x);\n  %n = Less(%x, %zero);\n  %y = Where(%n, %l, %r);\n";
-    activation(call, &["x"], &[("alpha", 1.673_263_2), ("gamma", 1.050_701), ZERO], lines)
+    activation(call, &["x"], &["alpha", "gamma", ZERO], lines)
 }
 
 /// `Shrink`: x + bias below -lambda, x - bias above lambda, 0 between.
@@ -77,7 +84,7 @@ pub fn shrink(call: &OpCall<'_>) -> Made {
     }
     let lines = "  %k = Neg(%lambd);\n  %n = Less(%x, %k);\n  %a = Add(%x, %bias);\n  %s = Sub(%x, %bias);\n  \
                  %p = Less(%lambd, %x);\n  %r = Where(%p, %s, %zero);\n  %y = Where(%n, %a, %r);\n";
-    activation(call, &["x"], &[("lambd", 0.5), ("bias", 0.0), ZERO], lines)
+    activation(call, &["x"], &["lambd", "bias", ZERO], lines)
 }
 
 /// `Softplus`: log(exp(x) + 1).
@@ -92,19 +99,19 @@ pub fn softsign(call: &OpCall<'_>) -> Made {
 
 /// `Swish`: x * sigmoid(alpha * x).
 pub fn swish(call: &OpCall<'_>) -> Made {
-    activation(call, &["x"], &[("alpha", 1.0)], "  %m = Mul(%alpha, %x);\n  %s = Sigmoid(%m);\n  %y = Mul(%x, %s);\n")
+    activation(call, &["x"], &["alpha"], "  %m = Mul(%alpha, %x);\n  %s = Sigmoid(%m);\n  %y = Mul(%x, %s);\n")
 }
 
 /// `SwiGLU`: the first argument's `Swish`, times the second one.
 pub fn swiglu(call: &OpCall<'_>) -> Made {
     let lines = "  %m = Mul(%alpha, %a);\n  %s = Sigmoid(%m);\n  %w = Mul(%a, %s);\n  %y = Mul(%w, %b);\n";
-    activation(call, &["a", "b"], &[("alpha", 1.0)], lines)
+    activation(call, &["a", "b"], &["alpha"], lines)
 }
 
 /// `ThresholdedRelu`: 0 for what is not above alpha.
 pub fn thresholded_relu(call: &OpCall<'_>) -> Made {
     let lines = "  %n = Less(%alpha, %x);\n  %y = Where(%n, %x, %zero);\n";
-    activation(call, &["x"], &[("alpha", 1.0), ZERO], lines)
+    activation(call, &["x"], &["alpha", ZERO], lines)
 }
 
 /// `Clip`: bounds that are not there do not bound.
@@ -140,70 +147,28 @@ pub fn gelu(call: &OpCall<'_>) -> Made {
     let elem = elem(call, 0)?;
     let number = |value: f32| scalar(elem, value);
     let (half, one) = (number(0.5), number(1.0));
-    let inner = match call.attrs().str("approximate") {
-        None | Some("none") => {
+    let inner = match string(call, "approximate")? {
+        "none" => {
             let root = number(std::f32::consts::SQRT_2);
             format!("  %s = Div(%x, {root});\n  %t = Erf(%s);\n")
         }
-        Some("tanh") => {
-            let (root, cubic) = (number(0.797_884_6), number(0.044715));
+        "tanh" => {
+            let (root, cubic) = (number(GELU_SCALE as f32), number(GELU_CUBE as f32));
             format!(
                 "  %q = Mul(%x, %x);\n  %c = Mul(%q, %x);\n  %m = Mul(%c, {cubic});\n  %a = Add(%x, %m);\n  \
                  %s = Mul(%a, {root});\n  %t = Tanh(%s);\n"
             )
         }
-        Some(other) => return Err(OpError::unsupported(format_args!("`approximate` is `{other}`"))),
+        other => return Err(OpError::unsupported(format_args!("`approximate` is `{other}`"))),
     };
     let lines = format!("{inner}  %o = Add(%t, {one});\n  %h = Mul(%x, {half});\n  %y = Mul(%h, %o);\n");
     body(call, &["x"], &lines, &["y"])
 }
 
-/// The axis of a softmax.
-fn axis(call: &OpCall<'_>) -> i64 {
-    call.attrs().int("axis").unwrap_or(-1)
-}
+pub const HARD_SWISH: &str = r#"def @HardSwish(%x) #[opset = {"": 22}] {
+    %h = HardSigmoid(%x, alpha = 0.16666667, beta = 0.5); Mul(%x, %h)
+}"#;
 
-/// `Softmax` along one axis.
-pub fn softmax(call: &OpCall<'_>) -> Made {
-    let (max, sum) =
-        (reduced(call, "ReduceMax", "x", &[axis(call)], true), reduced(call, "ReduceSum", "e", &[axis(call)], true));
-    let lines = format!("  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %y = Div(%e, %s);\n");
-    body(call, &["x"], &lines, &["y"])
-}
-
-/// The lines that compute the logarithm `%p` of the softmax of `%x` along an axis.
-pub fn log_softmax_lines(call: &OpCall<'_>, axis: i64) -> String {
-    let (max, sum) = (reduced(call, "ReduceMax", "x", &[axis], true), reduced(call, "ReduceSum", "e", &[axis], true));
-    format!(
-        "  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %l = Log(%s);\n  %p = Sub(%d, %l);\n"
-    )
-}
-
-/// `LogSoftmax` along one axis.
-pub fn log_softmax(call: &OpCall<'_>) -> Made {
-    body(call, &["x"], &log_softmax_lines(call, axis(call)), &["p"])
-}
-
-/// `CastLike`: a cast to the element type of the second argument.
-pub fn cast_like(call: &OpCall<'_>) -> Made {
-    let to = elem(call, 1)?.0;
-    let attrs = call.attrs();
-    let saturate = attrs.int("saturate").map_or_else(String::new, |saturate| format!(", saturate = {saturate}"));
-    let mode = attrs.str("round_mode").map_or_else(String::new, |mode| format!(", round_mode = \"{mode}\""));
-    body(call, &["x", "like"], &format!("  %y = Cast(%x, to = {to}{saturate}{mode});\n"), &["y"])
-}
-
-/// `Bernoulli`: ones where a uniform random number is below the probability.
-pub fn bernoulli(call: &OpCall<'_>) -> Made {
-    let elem = elem(call, 0)?;
-    let seed = call.attrs().float("seed").map_or_else(String::new, |seed| format!(", seed = {}", super::number(seed)));
-    let to = call.attrs().int("dtype").unwrap_or(elem.0.into());
-    // Random numbers of few bits would not be below small probabilities.
-    let wide = if is_wide(elem) { elem } else { ElemType::FLOAT };
-    let lines = format!(
-        "  %p = Cast(%x, to = {0});\n  %r = RandomUniformLike(%p, low = 0.0, high = 1.0, dtype = {0}{seed});\n  \
-         %b = Less(%r, %p);\n  %y = Cast(%b, to = {to});\n",
-        wide.0
-    );
-    body(call, &["x"], &lines, &["y"])
-}
+pub const MISH: &str = r#"def @Mish(%x) #[opset = {"": 22}] {
+    %s = Softplus(%x); %t = Tanh(%s); Mul(%x, %t)
+}"#;

@@ -1,6 +1,7 @@
 //! Attention and what stands around it.
 
-use super::{Made, body, cast, elem, rank, scalar, size, unknown};
+use super::shared::{Made, body, cast, elem, number, rank, scalar, unknown};
+use crate::attrs::{flag, float, int, opt_float, opt_int, string};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -8,7 +9,7 @@ use relais_plugin_api::{
 
 /// A number of heads, which must be given.
 fn heads(call: &OpCall<'_>, name: &str) -> Result<i64, OpError> {
-    let heads = call.attrs().int(name).filter(|heads| *heads > 0);
+    let heads = opt_int(call, name)?.filter(|heads| *heads > 0);
     heads.ok_or_else(|| unknown(format_args!("`{name}`")))
 }
 
@@ -34,8 +35,7 @@ fn shared(value: &str) -> String {
 
 /// `Attention`: a row of which nothing is attended to is zero.
 pub fn attention(call: &OpCall<'_>) -> Made {
-    let (elem, attrs) = (elem(call, 0)?, call.attrs());
-    let int = |name: &str, default: i64| attrs.int(name).unwrap_or(default);
+    let elem = elem(call, 0)?;
     let is_packed = match rank(call, 0)? {
         3 => true,
         4 => false,
@@ -58,7 +58,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
     lines += "  %q_heads = Shape(%q, start = 1, end = 2);\n";
     lines += &(shared("k") + &shared("v"));
     // Both factors are scaled by the root, so that the product does not overflow.
-    lines += &match attrs.float("scale") {
+    lines += &match opt_float(call, "scale")? {
         Some(scale) => format!("  %root = Identity({});\n", scalar(elem, scale.sqrt())),
         None => format!(
             "  %width = Shape(%q, start = 3);\n  %wide = Cast(%width, to = 1);\n  %r = Sqrt(%wide);\n  \
@@ -68,7 +68,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
     };
     lines += "  %qs = Mul(%q, %root);\n  %turned = Transpose(%k_all, perm = [0, 1, 3, 2]);\n  \
               %ks = Mul(%turned, %root);\n  %product = MatMul(%qs, %ks);\n";
-    let cap = attrs.float("softcap").unwrap_or(0.0);
+    let cap = float(call, "softcap")? as f32;
     lines += &match cap > 0.0 {
         true => {
             let cap = scalar(elem, cap);
@@ -80,7 +80,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
     let mut biased = "capped";
     if has_mask {
         let rank = rank(call, 3)?;
-        lines += &match super::elem(call, 3)? {
+        lines += &match super::shared::elem(call, 3)? {
             ElemType::BOOL => format!("  %bias = Where(%mask, {zero}, {low});\n"),
             other => cast("bias", "mask", other, elem),
         };
@@ -97,8 +97,8 @@ pub fn attention(call: &OpCall<'_>) -> Made {
         );
         biased = "masked";
     }
-    let (left, right) = (int("left_window_size", -1), int("right_window_size", -1));
-    let is_causal = int("is_causal", 0) != 0;
+    let (left, right) = (int(call, "left_window_size")?, int(call, "right_window_size")?);
+    let is_causal = flag(call, "is_causal")?;
     let bounds = [
         is_causal.then_some("LessOrEqual(%j, %at)"),
         (left >= 0).then_some("GreaterOrEqual(%j, %first)"),
@@ -133,7 +133,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
             biased = ["biased0", "biased1", "biased2", "biased3"][at];
         }
     }
-    let wide = attrs.int("softmax_precision").and_then(|wide| u8::try_from(wide).ok()).map_or(elem, ElemType);
+    let wide = opt_int(call, "softmax_precision")?.and_then(|wide| u8::try_from(wide).ok()).map_or(elem, ElemType);
     if !wide.is_float() {
         return Err(OpError::invalid("`softmax_precision` is not a type of floats"));
     }
@@ -145,13 +145,13 @@ pub fn attention(call: &OpCall<'_>) -> Made {
          %sum = ReduceSum(%e, [-1], keepdims = 1);\n  %count = Where(%none, {one}, %sum);\n  %p = Div(%e, %count);\n"
     );
     lines += &cast("weights", "p", wide, elem);
-    lines += &cast("values", "v_all", super::elem(call, 2)?, elem);
+    lines += &cast("values", "v_all", super::shared::elem(call, 2)?, elem);
     lines += "  %heads = MatMul(%weights, %values);\n";
     lines += match is_packed {
         true => "  %back = Transpose(%heads, perm = [0, 2, 1, 3]);\n  %y = Reshape(%back, [0, 0, -1]);\n",
         false => "  %y = Identity(%heads);\n",
     };
-    let seen = match int("qk_matmul_output_mode", 0) {
+    let seen = match int(call, "qk_matmul_output_mode")? {
         0 => "product",
         1 => "capped",
         2 => biased,
@@ -164,7 +164,6 @@ pub fn attention(call: &OpCall<'_>) -> Made {
 
 /// `RotaryEmbedding`.
 pub fn rotary_embedding(call: &OpCall<'_>) -> Made {
-    let attrs = call.attrs();
     let is_packed = match rank(call, 0)? {
         3 => true,
         4 => false,
@@ -174,7 +173,7 @@ pub fn rotary_embedding(call: &OpCall<'_>) -> Made {
         true => format!("  %t = Reshape(%x, [0, 0, {}, -1]);\n", heads(call, "num_heads")?),
         false => "  %t = Transpose(%x, perm = [0, 2, 1, 3]);\n".to_owned(),
     };
-    let width = attrs.int("rotary_embedding_dim").unwrap_or(0);
+    let width = int(call, "rotary_embedding_dim")?;
     lines += &match width {
         0 => "  %r = Identity(%t);\n".to_owned(),
         width => {
@@ -188,7 +187,7 @@ pub fn rotary_embedding(call: &OpCall<'_>) -> Made {
         };
         lines += &format!("  %{name} = Unsqueeze(%{name}_at, [2]);\n");
     }
-    let is_interleaved = attrs.int("interleaved").unwrap_or(0) != 0;
+    let is_interleaved = flag(call, "interleaved")?;
     lines += &match is_interleaved {
         true => {
             let end = i64::MAX;
@@ -215,12 +214,12 @@ pub fn rotary_embedding(call: &OpCall<'_>) -> Made {
 
 /// `LinearAttention`: a step for each position, in single precision.
 pub fn linear_attention(call: &OpCall<'_>) -> Made {
-    let (elem, attrs) = (elem(call, 0)?, call.attrs());
+    let elem = elem(call, 0)?;
     let (of_queries, of_keys) = (heads(call, "q_num_heads")?, heads(call, "kv_num_heads")?);
     if of_queries % of_keys != 0 {
         return Err(OpError::unsupported("`q_num_heads` is not a multiple of `kv_num_heads`"));
     }
-    let (is_gated, is_delta) = match attrs.str("update_rule").unwrap_or("gated_delta") {
+    let (is_gated, is_delta) = match string(call, "update_rule")? {
         "linear" => (false, false),
         "gated" => (true, false),
         "delta" => (false, true),
@@ -228,7 +227,7 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
         other => return Err(OpError::unsupported(format_args!("`update_rule` is `{other}`"))),
     };
     let single = ElemType::FLOAT;
-    let kept = if call.has_arg(3) { super::elem(call, 3)? } else { elem };
+    let kept = if call.has_arg(3) { super::shared::elem(call, 3)? } else { elem };
     let mut lines = String::new();
     // The sequence comes first: `[sequence, batch, heads, size]`.
     let stepwise = |result: &str, value: &str, from: ElemType, heads: &str| {
@@ -246,11 +245,11 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
     lines += &format!("  %q = Reshape(%queries, [0, 0, {of_keys}, {group}, -1]);\n");
     let mut scanned = vec![("qt", "q"), ("kt", "k"), ("vt", "v")];
     if is_gated {
-        lines += &stepwise("g", "decay", super::elem(call, 4)?, &of_keys.to_string());
+        lines += &stepwise("g", "decay", super::shared::elem(call, 4)?, &of_keys.to_string());
         scanned.push(("gt", "g"));
     }
     if is_delta {
-        lines += &cast("beta_single", "beta", super::elem(call, 5)?, single);
+        lines += &cast("beta_single", "beta", super::shared::elem(call, 5)?, single);
         lines += "  %beta_turned = Transpose(%beta_single, perm = [1, 0, 2]);\n  %b = Unsqueeze(%beta_turned, [3]);\n";
         scanned.push(("bt", "b"));
     }
@@ -261,11 +260,9 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
         true => cast("before", "past", kept, single),
         false => "  %before = Expand(0.0, %state_shape);\n".to_owned(),
     };
-    lines += &match attrs.float("scale").filter(|scale| *scale != 0.0) {
-        Some(scale) => format!("  %scale = Identity({});\n", super::number(scale)),
-        None => {
-            "  %width = Cast(%size_k, to = 1);\n  %root = Sqrt(%width);\n  %scale = Reciprocal(%root);\n".to_owned()
-        }
+    lines += &match float(call, "scale")? as f32 {
+        scale if scale != 0.0 => format!("  %scale = Identity({});\n", number(scale)),
+        _ => "  %width = Cast(%size_k, to = 1);\n  %root = Sqrt(%width);\n  %scale = Reciprocal(%root);\n".to_owned(),
     };
     let mut step = String::new();
     step += match is_gated {
@@ -296,34 +293,4 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
     lines += &cast("y", "o_single", single, elem);
     lines += &cast("present", "after", single, kept);
     body(call, &["query", "key", "value", "past", "decay", "beta"], &lines, &["y", "present"])
-}
-
-/// `CausalConvWithState`: a convolution of each channel, over what came before and the input.
-pub fn causal_conv_with_state(call: &OpCall<'_>) -> Made {
-    let elem = elem(call, 0)?;
-    let channels = size(call, 1, 0).or_else(|| size(call, 0, 1)).ok_or_else(|| unknown("the number of channels"))?;
-    let mut lines = match call.has_arg(3) {
-        true => "  %before = Identity(%past);\n".to_owned(),
-        false => format!(
-            "  %front = Shape(%x, start = 0, end = 2);\n  %k = Shape(%weight, start = 2);\n  %n = Sub(%k, [1]);\n  \
-             %shape = Concat(%front, %n, axis = 0);\n  %before = Expand({}, %shape);\n",
-            scalar(elem, 0.0)
-        ),
-    };
-    let bias = if call.has_arg(2) { ", %bias" } else { "" };
-    lines += &format!(
-        "  %all = Concat(%before, %x, axis = 2);\n  %length = Shape(%x, start = 2);\n  \
-         %present = Slice(%all, %length, [{}], [2]);\n  %o = Conv(%all, %weight{bias}, group = {channels});\n",
-        i64::MAX
-    );
-    lines += &match call.attrs().str("activation").unwrap_or("none") {
-        "none" => "  %y = Identity(%o);\n".to_owned(),
-        "silu" | "swish" => {
-            cast("w", "o", elem, ElemType::FLOAT)
-                + "  %s = Sigmoid(%w);\n  %a = Mul(%w, %s);\n"
-                + &cast("y", "a", ElemType::FLOAT, elem)
-        }
-        other => return Err(OpError::unsupported(format_args!("`activation` is `{other}`"))),
-    };
-    body(call, &["x", "weight", "bias", "past"], &lines, &["y", "present"])
 }

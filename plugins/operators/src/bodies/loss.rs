@@ -1,12 +1,16 @@
 //! Losses.
 
-use super::{Made, activation::log_softmax_lines, body, elem, scalar, squeezed};
+use super::{
+    shared::{Made, body, elem, scalar, squeezed},
+    softmax::log_softmax_lines,
+};
+use crate::attrs::{opt_int, string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The lines that compute `%loss` from the logarithms `%p` of probabilities, `%target`, and `%weight` if it is there.
 fn loss_lines(call: &OpCall<'_>) -> Made {
     let (float, index) = (elem(call, 0)?, elem(call, 1)?);
-    let (has_weight, ignored) = (call.has_arg(2), call.attrs().int("ignore_index"));
+    let (has_weight, ignored) = (call.has_arg(2), opt_int(call, "ignore_index")?);
     let mut lines = format!("  %wide = {};\n", squeezed(call, "Unsqueeze", "target", 1));
     lines += &match ignored {
         // An ignored target need not be a class.
@@ -26,7 +30,7 @@ fn loss_lines(call: &OpCall<'_>) -> Made {
     let is_weighted = has_weight || ignored.is_some();
     lines +=
         if is_weighted { "  %weighted = Mul(%negative, %each);\n" } else { "  %weighted = Identity(%negative);\n" };
-    lines += &match call.attrs().str("reduction").unwrap_or("mean") {
+    lines += &match string(call, "reduction")? {
         "none" => format!("  %loss = {};\n", squeezed(call, "Squeeze", "weighted", 1)),
         "sum" => "  %loss = ReduceSum(%weighted, keepdims = 0);\n".to_owned(),
         "mean" if is_weighted => {

@@ -1,108 +1,23 @@
 //! Operators in terms of others, as ONNX defines or describes them.
 //!
-//! [`fixed`] has the bodies that are right for every call. The others depend on attributes, on which arguments are there,
-//! on their element types or ranks, or on the version of the operator set, in which the operators of the body take their
-//! arguments in another way: functions make them for a call. They are written for the version of the call.
+//! Few bodies are right for every call. The others depend on attributes, on which arguments are there, on their element
+//! types or ranks, or on the version of the operator set, in which the operators of the body take their arguments in
+//! another way: functions make them for a call. They are written for the version of the call.
 
 pub mod activation;
 pub mod attention;
+pub mod cast;
+pub mod compare;
+pub mod conv;
 pub mod create;
-pub mod fixed;
+pub mod image;
 pub mod loss;
+pub mod movement;
 pub mod normalize;
-pub mod rearrange;
+pub mod pad;
+pub mod quantize;
+pub mod random;
 pub mod reduce;
-
-use relais_plugin_api::{
-    ir::{Dim, ElemType},
-    op::{OpCall, OpError},
-};
-
-/// The text of a body.
-pub type Made = Result<String, OpError>;
-
-/// A body whose parameters have these names, as many as the call has arguments, and that ends in `results`, as many as it
-/// has results.
-fn body(call: &OpCall<'_>, params: &[&str], lines: &str, results: &[&str]) -> Made {
-    if call.version() < 7 {
-        return Err(OpError::unsupported("before version 7, operators do not broadcast"));
-    }
-    let list = |names: &[&str], n: usize| {
-        let names: Vec<String> = names.iter().take(n).map(|name| format!("%{name}")).collect();
-        names.join(", ")
-    };
-    let (version, params) = (call.version(), list(params, call.n_args()));
-    let results = match call.n_outputs() {
-        1 => list(results, 1),
-        n => format!("({})", list(results, n)),
-    };
-    Ok(format!("def @body({params}) #[opset = {{\"\": {version}}}] {{\n{lines}  {results}\n}}"))
-}
-
-/// The element type of an argument, which must be known.
-fn elem(call: &OpCall<'_>, index: usize) -> Result<ElemType, OpError> {
-    match call.elem(index) {
-        ElemType::UNKNOWN => Err(unknown(format_args!("the element type of input {index}"))),
-        elem => Ok(elem),
-    }
-}
-
-/// The rank of an argument, which must be known.
-fn rank(call: &OpCall<'_>, index: usize) -> Result<usize, OpError> {
-    call.dims(index).map(|dims| dims.len()).ok_or_else(|| unknown(format_args!("the rank of input {index}")))
-}
-
-/// A size of an argument, if it is known.
-fn size(call: &OpCall<'_>, index: usize, axis: usize) -> Option<u64> {
-    call.dims(index)?.get(axis).copied().and_then(Dim::known)
-}
-
-fn unknown(what: impl std::fmt::Display) -> OpError {
-    OpError::unsupported(format_args!("{what} is not known"))
-}
-
-/// A number as the text form writes it.
-fn number(value: f32) -> String {
-    format!("{value:?}").to_lowercase()
-}
-
-/// A scalar constant.
-fn scalar(elem: ElemType, value: f32) -> String {
-    match elem {
-        ElemType::DOUBLE => format!("const({elem}, {:?})", f64::from(value)).to_lowercase(),
-        ElemType::FLOAT16 | ElemType::BFLOAT16 | ElemType::FLOAT => format!("const({elem}, {})", number(value)),
-        _ => format!("const({elem}, {})", value as i64),
-    }
-}
-
-/// Whether an argument is a tensor of numbers of at least single precision.
-fn is_wide(elem: ElemType) -> bool {
-    matches!(elem, ElemType::FLOAT | ElemType::DOUBLE)
-}
-
-/// The line `result = Cast(value)`, or an alias where the element types are equal.
-fn cast(result: &str, value: &str, from: ElemType, to: ElemType) -> String {
-    if from == to {
-        format!("  %{result} = Identity(%{value});\n")
-    } else {
-        format!("  %{result} = Cast(%{value}, to = {});\n", to.0)
-    }
-}
-
-/// A reduction over axes: from some version on, these are an argument.
-fn reduced(call: &OpCall<'_>, op: &str, value: &str, axes: &[i64], keepdims: bool) -> String {
-    let since = if op == "ReduceSum" { 13 } else { 18 };
-    let axes = if call.version() >= since { format!("{axes:?}") } else { format!("axes = {axes:?}") };
-    format!("{op}(%{value}, {axes}, keepdims = {})", i64::from(keepdims))
-}
-
-/// `Squeeze` or `Unsqueeze` of one axis.
-fn squeezed(call: &OpCall<'_>, op: &str, value: &str, axis: i64) -> String {
-    if call.version() >= 13 { format!("{op}(%{value}, [{axis}])") } else { format!("{op}(%{value}, axes = [{axis}])") }
-}
-
-/// The element type that an attribute names.
-fn stash_type(call: &OpCall<'_>) -> ElemType {
-    let stash = call.attrs().int("stash_type").and_then(|stash| u8::try_from(stash).ok());
-    ElemType(stash.unwrap_or(ElemType::FLOAT.0))
-}
+mod shared;
+pub mod signal;
+pub mod softmax;

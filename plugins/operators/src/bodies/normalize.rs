@@ -1,6 +1,7 @@
 //! Normalisations.
 
-use super::{Made, body, cast, elem, rank, reduced, scalar, size, stash_type, unknown};
+use super::shared::{Made, body, cast, elem, rank, reduced, scalar, size, unknown};
+use crate::attrs::{elem_type, float, int, ints, opt_int};
 use relais_plugin_api::{
     ir::{Dim, ElemType},
     op::{OpCall, OpError},
@@ -8,7 +9,7 @@ use relais_plugin_api::{
 
 /// The axes from the attribute `axis` to the last one, counted from the end.
 fn last_axes(call: &OpCall<'_>) -> Result<Vec<i64>, OpError> {
-    let axis = match call.attrs().int("axis").unwrap_or(-1) {
+    let axis = match int(call, "axis")? {
         axis if axis < 0 => axis,
         axis => axis - rank(call, 0)? as i64,
     };
@@ -16,20 +17,16 @@ fn last_axes(call: &OpCall<'_>) -> Result<Vec<i64>, OpError> {
     if axis < -64 { Err(OpError::unsupported("`axis` is out of range")) } else { Ok((axis..0).collect()) }
 }
 
-fn epsilon(call: &OpCall<'_>) -> f32 {
-    call.attrs().float("epsilon").unwrap_or(1e-5)
-}
-
 /// `LayerNormalization`: mean and variance in the precision of `stash_type`.
 pub fn layer_normalization(call: &OpCall<'_>) -> Made {
-    let (elem, stash, axes) = (elem(call, 0)?, stash_type(call), last_axes(call)?);
+    let (elem, stash, axes) = (elem(call, 0)?, elem_type(call, "stash_type")?, last_axes(call)?);
     let mut lines = cast("u", "x", elem, stash);
     lines += &format!(
         "  %mean = {};\n  %d = Sub(%u, %mean);\n  %q = Mul(%d, %d);\n  %v = {};\n  %e = Add(%v, {});\n  %s = Sqrt(%e);\n  \
          %inverse = Reciprocal(%s);\n  %n = Mul(%d, %inverse);\n",
         reduced(call, "ReduceMean", "u", &axes, true),
         reduced(call, "ReduceMean", "q", &axes, true),
-        scalar(stash, epsilon(call)),
+        scalar(stash, float(call, "epsilon")? as f32),
     );
     lines += &cast("c", "n", stash, elem);
     lines += "  %scaled = Mul(%c, %scale);\n";
@@ -39,12 +36,12 @@ pub fn layer_normalization(call: &OpCall<'_>) -> Made {
 
 /// `RMSNormalization`.
 pub fn rms_normalization(call: &OpCall<'_>) -> Made {
-    let (elem, stash, axes) = (elem(call, 0)?, stash_type(call), last_axes(call)?);
+    let (elem, stash, axes) = (elem(call, 0)?, elem_type(call, "stash_type")?, last_axes(call)?);
     let mut lines = cast("u", "x", elem, stash);
     lines += &format!(
         "  %q = Mul(%u, %u);\n  %v = {};\n  %e = Add(%v, {});\n  %s = Sqrt(%e);\n  %n = Div(%u, %s);\n",
         reduced(call, "ReduceMean", "q", &axes, true),
-        scalar(stash, epsilon(call)),
+        scalar(stash, float(call, "epsilon")? as f32),
     );
     lines += &cast("c", "n", stash, elem);
     lines += "  %y = Mul(%c, %scale);\n";
@@ -61,7 +58,7 @@ pub fn instance_normalization(call: &OpCall<'_>) -> Made {
     let stash = wide(elem);
     let axes: Vec<i64> = (2..rank as i64).collect();
     let lines = cast("u", "x", elem, stash)
-        + &deviations(call, stash, &axes)
+        + &deviations(call, stash, &axes)?
         + &cast("c", "n", stash, elem)
         + &scaled("y", "c", &in_channels(rank));
     body(call, &["x", "scale", "bias"], &lines, &["y"])
@@ -74,12 +71,12 @@ pub fn group_normalization(call: &OpCall<'_>) -> Made {
         return Err(OpError::unsupported("the input has no channels"));
     };
     let channels = channels.known().ok_or_else(|| unknown("the number of channels"))?;
-    let groups = call.attrs().int("num_groups").ok_or_else(|| unknown("`num_groups`"))?;
+    let groups = opt_int(call, "num_groups")?.ok_or_else(|| unknown("`num_groups`"))?;
     let n_groups = u64::try_from(groups).ok().filter(|&n| n > 0 && channels.is_multiple_of(n));
     let n_groups = n_groups.ok_or_else(|| OpError::unsupported("the channels are not those of equal groups"))?;
     let is_by_channel = call.version() >= 21;
     one_for_each(call, Some(if is_by_channel { channels } else { n_groups }))?;
-    let stash = if is_by_channel { stash_type(call) } else { wide(elem) };
+    let stash = if is_by_channel { elem_type(call, "stash_type")? } else { wide(elem) };
 
     let each = channels / n_groups;
     let view: Vec<Dim> =
@@ -93,7 +90,7 @@ pub fn group_normalization(call: &OpCall<'_>) -> Made {
         ),
     };
     let axes: Vec<i64> = (2..view.len() as i64).collect();
-    lines += &(cast("u", "g", elem, stash) + &deviations(call, stash, &axes) + &cast("c", "n", stash, elem));
+    lines += &(cast("u", "g", elem, stash) + &deviations(call, stash, &axes)? + &cast("c", "n", stash, elem));
     let restored = |from: &str, to: &str| match sizes(&dims) {
         Some(dims) => format!("  %{to} = Reshape(%{from}, {dims});\n"),
         None => format!("  %{to} = Reshape(%{from}, %shape, allowzero = 1);\n"),
@@ -109,7 +106,7 @@ pub fn group_normalization(call: &OpCall<'_>) -> Made {
 /// minus the square of the mean: rounded, the difference may be negative, and has no root.
 pub fn mean_variance_normalization(call: &OpCall<'_>) -> Made {
     let elem = elem(call, 0)?;
-    let axes = call.attrs().ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
+    let axes = ints(call, "axes")?;
     if axes.is_empty() {
         return Err(OpError::unsupported("`axes` is empty"));
     }
@@ -132,12 +129,12 @@ pub fn lp_normalization(call: &OpCall<'_>) -> Made {
         return Err(OpError::unsupported("before version 11, floats cannot be compared for equality"));
     }
     let elem = elem(call, 0)?;
-    let op = match call.attrs().int("p").unwrap_or(2) {
+    let op = match int(call, "p")? {
         1 => "ReduceL1",
         2 => "ReduceL2",
         other => return Err(OpError::unsupported(format_args!("`p` is {other}"))),
     };
-    let axis = call.attrs().int("axis").unwrap_or(-1);
+    let axis = int(call, "axis")?;
     let stash = wide(elem);
     let zero = scalar(stash, 0.0);
     let mut lines = cast("u", "x", elem, stash);
@@ -158,14 +155,14 @@ fn wide(elem: ElemType) -> ElemType {
 }
 
 /// The lines that compute `%n` from `%u`: minus the mean over axes, divided by the standard deviation.
-fn deviations(call: &OpCall<'_>, elem: ElemType, axes: &[i64]) -> String {
-    format!(
+fn deviations(call: &OpCall<'_>, elem: ElemType, axes: &[i64]) -> Made {
+    Ok(format!(
         "  %m = {};\n  %d = Sub(%u, %m);\n  %q = Mul(%d, %d);\n  %v = {};\n  %e = Add(%v, {});\n  %s = Sqrt(%e);\n  \
          %n = Div(%d, %s);\n",
         reduced(call, "ReduceMean", "u", axes, true),
         reduced(call, "ReduceMean", "q", axes, true),
-        scalar(elem, epsilon(call)),
-    )
+        scalar(elem, float(call, "epsilon")? as f32),
+    ))
 }
 
 /// The lines that multiply by `%scale` and add `%bias`, both in a shape.

@@ -1,6 +1,7 @@
 //! Reductions that are sums of something.
 
-use super::{Made, body, elem, is_wide};
+use super::shared::{Made, body, elem, is_wide};
+use crate::attrs::{int, opt_ints};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -8,12 +9,11 @@ use relais_plugin_api::{
 
 /// The sum `%s` of `value` over the axes of the call, which are an argument or an attribute.
 fn sum(call: &OpCall<'_>, value: &str) -> Made {
-    let attrs = call.attrs();
-    let keepdims = format!("keepdims = {}", attrs.int("keepdims").unwrap_or(1));
-    let axes = match (call.version() >= 18, attrs.ints("axes")) {
+    let keepdims = format!("keepdims = {}", int(call, "keepdims")?);
+    let axes = match (call.version() >= 18, opt_ints(call, "axes")?) {
         (true, _) => {
             let axes = if call.has_arg(1) { ", %axes" } else { "" };
-            format!("{axes}, noop_with_empty_axes = {}", attrs.int("noop_with_empty_axes").unwrap_or(0))
+            format!("{axes}, noop_with_empty_axes = {}", int(call, "noop_with_empty_axes")?)
         }
         (false, None) => String::new(),
         (false, Some(axes)) if axes.is_empty() => return Err(OpError::unsupported("`axes` is empty")),

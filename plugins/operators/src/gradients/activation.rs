@@ -1,10 +1,8 @@
 //! Activation functions.
 
-use super::{Made, NONE, Text, elem};
-use relais_plugin_api::{
-    ir::Tensor,
-    op::{OpCall, OpError},
-};
+use super::shared::{Made, NONE, Text, by_slope, elem};
+use crate::attrs::{float, opt_float};
+use relais_plugin_api::op::OpCall;
 
 /// A gradient that is that of the result where the argument is positive, and a product elsewhere. In the slope, `$` is a
 /// scalar with the given number.
@@ -21,10 +19,6 @@ fn above_zero(call: &OpCall<'_>, number: f64, slope: &[&str]) -> Made {
     t.gives([x])
 }
 
-fn attr(call: &OpCall<'_>, name: &str, default: f32) -> f64 {
-    call.attrs().float(name).unwrap_or(default).into()
-}
-
 /// `Relu`.
 pub fn relu(call: &OpCall<'_>) -> Made {
     above_zero(call, 0.0, &[])
@@ -32,25 +26,25 @@ pub fn relu(call: &OpCall<'_>) -> Made {
 
 /// `LeakyRelu`.
 pub fn leaky_relu(call: &OpCall<'_>) -> Made {
-    above_zero(call, attr(call, "alpha", 0.01), &["Mul(%d0, $)"])
+    above_zero(call, float(call, "alpha")?, &["Mul(%d0, $)"])
 }
 
 /// `Elu`: below zero, the slope is `y + alpha`.
 pub fn elu(call: &OpCall<'_>) -> Made {
-    above_zero(call, attr(call, "alpha", 1.0), &["Add(%y0, $)", "Mul(%d0, #)"])
+    above_zero(call, float(call, "alpha")?, &["Add(%y0, $)", "Mul(%d0, #)"])
 }
 
 /// `Celu`: below zero, the slope is `y / alpha + 1`.
 pub fn celu(call: &OpCall<'_>) -> Made {
     let one = Text::new(call)?.scalar(elem(call, 0)?, 1.0);
-    above_zero(call, attr(call, "alpha", 1.0), &["Div(%y0, $)", &format!("Add(#, {one})"), "Mul(%d0, #)"])
+    above_zero(call, float(call, "alpha")?, &["Div(%y0, $)", &format!("Add(#, {one})"), "Mul(%d0, #)"])
 }
 
 /// `Selu`.
 pub fn selu(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let elem = elem(call, 0)?;
-    let (alpha, gamma) = (attr(call, "alpha", 1.673_263_2), attr(call, "gamma", 1.050_701));
+    let (alpha, gamma) = (float(call, "alpha")?, float(call, "gamma")?);
     let (zero, scale, shift) = (t.scalar(elem, 0.0), t.scalar(elem, gamma), t.scalar(elem, gamma * alpha));
     let is_above = t.line(format_args!("Greater(%a0, {zero})"));
     let below = t.line(format_args!("Add(%y0, {shift})"));
@@ -71,7 +65,7 @@ pub fn softplus(call: &OpCall<'_>) -> Made {
 pub fn hard_sigmoid(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let elem = elem(call, 0)?;
-    let (zero, one, alpha) = (t.scalar(elem, 0.0), t.scalar(elem, 1.0), t.scalar(elem, attr(call, "alpha", 0.2)));
+    let (zero, one, alpha) = (t.scalar(elem, 0.0), t.scalar(elem, 1.0), t.scalar(elem, float(call, "alpha")?));
     let (above, below) = (t.line(format_args!("Greater(%y0, {zero})")), t.line(format_args!("Less(%y0, {one})")));
     let is_within = t.line(format_args!("And({above}, {below})"));
     let product = t.line(format_args!("Mul(%d0, {alpha})"));
@@ -96,12 +90,12 @@ pub fn clip(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let elem = elem(call, 0)?;
     let zero = t.scalar(elem, 0.0);
-    let bound = |t: &Text<'_, '_>, index: usize, name: &str| match (call.has_arg(index), call.attrs().float(name)) {
-        (true, _) => Some(format!("%a{index}")),
-        (false, Some(value)) if call.version() < 11 => Some(t.scalar(elem, value.into())),
-        _ => None,
+    let attrs = if call.version() < 11 { [opt_float(call, "min")?, opt_float(call, "max")?] } else { [None; 2] };
+    let bound = |index: usize, given: Option<f32>| match call.has_arg(index) {
+        true => Some(format!("%a{index}")),
+        false => given.map(|value| t.scalar(elem, value.into())),
     };
-    let bounds = [bound(&t, 1, "min"), bound(&t, 2, "max")];
+    let bounds = [bound(1, attrs[0]), bound(2, attrs[1])];
     let mut results = vec!["%d0".to_owned()];
     for (bound, op) in bounds.into_iter().zip(["Less", "Greater"]) {
         let Some(bound) = bound else {
@@ -117,11 +111,8 @@ pub fn clip(call: &OpCall<'_>) -> Made {
     t.gives(results)
 }
 
-/// `Dropout`, where nothing is dropped.
-pub fn dropout(call: &OpCall<'_>) -> Made {
-    let is_off = |constant: &Tensor| constant.to_bytes().iter().all(|&byte| byte == 0);
-    if call.version() >= 12 && call.has_arg(2) && !call.constant(2).is_some_and(is_off) {
-        return Err(OpError::unsupported("it may be in training mode"));
-    }
-    Text::new(call)?.gives(["%d0"])
+/// `Sigmoid`.
+pub fn sigmoid(call: &OpCall<'_>) -> Made {
+    let one = Text::new(call)?.scalar(elem(call, 0)?, 1.0);
+    by_slope(call, &[&format!("Sub({one}, %y0)"), "Mul(%y0, $)"])
 }

@@ -1,7 +1,7 @@
 //! Arithmetic on several tensors.
 
-use super::{Made, NONE, Text, elem};
-use relais_plugin_api::{ir::ElemType, op::OpCall};
+use super::shared::{Made, NONE, Text, elem};
+use relais_plugin_api::op::OpCall;
 
 /// `Add`.
 pub fn add(call: &OpCall<'_>) -> Made {
@@ -103,22 +103,4 @@ pub fn pow(call: &OpCall<'_>) -> Made {
         by = t.line(format_args!("Cast({by}, to = {})", of_exponent.0));
     }
     t.gives([base, by])
-}
-
-/// `Where`: the condition has no gradient.
-pub fn choice(call: &OpCall<'_>) -> Made {
-    let mut t = Text::new(call)?;
-    let zero = t.scalar(elem(call, 1)?, 0.0);
-    let then = t.line(format_args!("Where(%a0, %d0, {zero})"));
-    let other = t.line(format_args!("Where(%a0, {zero}, %d0)"));
-    let (then, other) = (t.summed(1, &then)?, t.summed(2, &other)?);
-    t.gives([NONE, &then, &other])
-}
-
-/// `Cast` and `CastLike`.
-pub fn cast(call: &OpCall<'_>) -> Made {
-    let mut t = Text::new(call)?;
-    let from: ElemType = elem(call, 0)?;
-    let x = t.line(format_args!("Cast(%d0, to = {})", from.0));
-    t.gives([x])
 }

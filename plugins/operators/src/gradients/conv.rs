@@ -1,100 +1,11 @@
 //! Convolutions.
 
-use super::{Made, Text, dims, output_dims, sizes};
+use super::shared::{
+    Made, Text, dims, sizes,
+    window::{Window, cut_like},
+};
+use crate::attrs::int;
 use relais_plugin_api::op::{OpCall, OpError};
-
-/// How a window moves over the spatial axes.
-pub(super) struct Window {
-    pub kernel: Vec<i64>,
-    pub strides: Vec<i64>,
-    pub dilations: Vec<i64>,
-    /// Before all axes, then after all axes.
-    pub pads: Vec<i64>,
-    /// The spatial sizes of the input and of the output, if they are known.
-    pub input: Option<Vec<i64>>,
-    pub output: Option<Vec<i64>>,
-}
-
-impl Window {
-    pub fn new(call: &OpCall<'_>, kernel: Vec<i64>) -> Result<Self, OpError> {
-        let n = kernel.len();
-        let attrs = call.attrs();
-        let of = |name: &str, default: i64| match attrs.ints(name).filter(|values| !values.is_empty()) {
-            None => Ok(vec![default; n]),
-            Some(values) if values.len() == n && values.iter().all(|&value| value > 0) => Ok(values),
-            Some(_) => Err(OpError::unsupported(format_args!("`{name}` is not one positive number for each axis"))),
-        };
-        let (strides, dilations) = (of("strides", 1)?, of("dilations", 1)?);
-        let (x, y) = (dims(call, 0)?, output_dims(call, 0)?);
-        if x.len() != n + 2 || y.len() != n + 2 {
-            return Err(OpError::unsupported("its window has not as many axes as its input"));
-        }
-        let (input, output) = (sizes(&x[2..]), sizes(&y[2..]));
-        let pads = match attrs.str("auto_pad").unwrap_or("NOTSET") {
-            "NOTSET" => match attrs.ints("pads").filter(|pads| !pads.is_empty()) {
-                None => vec![0; 2 * n],
-                Some(pads) if pads.len() == 2 * n && pads.iter().all(|&pad| pad >= 0) => pads,
-                Some(_) => return Err(OpError::unsupported("`pads` is negative or has another length")),
-            },
-            "VALID" => vec![0; 2 * n],
-            same => {
-                let (Some(input), Some(output)) = (&input, &output) else {
-                    return Err(OpError::unsupported("its padding is computed from sizes that are not known"));
-                };
-                let total = |at: usize| {
-                    let reach = (output[at] - 1) * strides[at] + dilations[at] * (kernel[at] - 1) + 1;
-                    (reach - input[at]).max(0)
-                };
-                let less = |at: usize| total(at) / 2;
-                let more = |at: usize| total(at) - total(at) / 2;
-                match same {
-                    "SAME_UPPER" => (0..n).map(less).chain((0..n).map(more)).collect(),
-                    "SAME_LOWER" => (0..n).map(more).chain((0..n).map(less)).collect(),
-                    other => return Err(OpError::unsupported(format_args!("`auto_pad` is `{other}`"))),
-                }
-            }
-        };
-        Ok(Self { kernel, strides, dilations, pads, input, output })
-    }
-
-    /// The input that the windows do not reach along an axis, if it is known.
-    fn rest(&self, at: usize) -> Option<i64> {
-        let n = self.kernel.len();
-        if self.strides[at] == 1 {
-            return Some(0);
-        }
-        let (input, output) = (self.input.as_ref()?[at], self.output.as_ref()?[at]);
-        let reach = (output - 1) * self.strides[at] + self.dilations[at] * (self.kernel[at] - 1) + 1;
-        Some(input + self.pads[at] + self.pads[n + at] - reach)
-    }
-
-    /// The attributes of the `ConvTranspose` that leads back, and whether it gives too much at the ends.
-    pub fn back(&self, group: i64) -> (String, bool) {
-        let rests: Option<Vec<i64>> = (0..self.kernel.len()).map(|at| self.rest(at)).collect();
-        let most: Vec<i64> = self.strides.iter().map(|stride| stride - 1).collect();
-        let fits = |rests: &Vec<i64>| rests.iter().zip(&most).all(|(&rest, &most)| (0..=most).contains(&rest));
-        let rests = rests.filter(fits);
-        let is_too_long = rests.is_none();
-        let Self { kernel, strides, dilations, pads, .. } = self;
-        let rests = rests.unwrap_or(most);
-        let attrs = format!(
-            "kernel_shape = {kernel:?}, strides = {strides:?}, dilations = {dilations:?}, pads = {pads:?}, output_padding \
-             = {rests:?}, group = {group}"
-        );
-        (attrs, is_too_long)
-    }
-}
-
-/// The beginning of a value along the spatial axes, as long as another one.
-pub(super) fn cut_like(t: &mut Text<'_, '_>, value: &str, like: &str, n_axes: usize) -> Made {
-    if t.opset < 10 {
-        return Err(OpError::unsupported("the sizes of its input are not known"));
-    }
-    let axes: Vec<usize> = (2..n_axes + 2).collect();
-    let shape = t.shape(like);
-    let ends = t.line(format_args!("Slice({shape}, [2], [{}])", n_axes + 2));
-    Ok(t.line(format_args!("Slice({value}, {:?}, {ends}, {axes:?})", vec![0; n_axes])))
-}
 
 /// `Conv`: the input's gradient is a transposed convolution of the result's, the weights' one of the input with it.
 pub fn conv(call: &OpCall<'_>) -> Made {
@@ -104,7 +15,7 @@ pub fn conv(call: &OpCall<'_>) -> Made {
     let shape = sizes(&of_w).filter(|shape| shape.len() > 2).ok_or_else(unknown)?;
     let (per_group, kernel) = (shape[1], shape[2..].to_vec());
     let window = Window::new(call, kernel.clone())?;
-    let (n, group) = (kernel.len(), call.attrs().int("group").unwrap_or(1));
+    let (n, group) = (kernel.len(), int(call, "group")?);
     // The input.
     let (attrs, is_too_long) = window.back(group);
     let mut x = t.line(format_args!("ConvTranspose(%d0, %a1, {attrs})"));

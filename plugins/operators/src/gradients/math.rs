@@ -1,23 +1,7 @@
 //! Functions of single elements.
 
-use super::{Made, Text, elem};
+use super::shared::{Made, Text, by_slope, elem};
 use relais_plugin_api::op::OpCall;
-
-/// A gradient that is the product of that of the result and a slope.
-fn by_slope(call: &OpCall<'_>, slope: &[&str]) -> Made {
-    let mut t = Text::new(call)?;
-    let mut last = String::new();
-    for line in slope {
-        last = t.line(line.replace('$', &last));
-    }
-    let x = t.line(format_args!("Mul(%d0, {last})"));
-    t.gives([x])
-}
-
-/// `Identity`.
-pub fn identity(call: &OpCall<'_>) -> Made {
-    Text::new(call)?.gives(["%d0"])
-}
 
 /// Functions with steps only, such as `Floor` and `Sign`: where they have a slope, it is 0.
 pub fn steps(call: &OpCall<'_>) -> Made {
@@ -101,12 +85,6 @@ pub fn tan(call: &OpCall<'_>) -> Made {
 pub fn tanh(call: &OpCall<'_>) -> Made {
     let one = Text::new(call)?.scalar(elem(call, 0)?, 1.0);
     by_slope(call, &["Mul(%y0, %y0)", &format!("Sub({one}, $)")])
-}
-
-/// `Sigmoid`.
-pub fn sigmoid(call: &OpCall<'_>) -> Made {
-    let one = Text::new(call)?.scalar(elem(call, 0)?, 1.0);
-    by_slope(call, &[&format!("Sub({one}, %y0)"), "Mul(%y0, $)"])
 }
 
 /// `Erf`.

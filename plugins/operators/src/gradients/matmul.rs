@@ -1,6 +1,7 @@
 //! Products of matrices.
 
-use super::{Made, Text, dims, elem, output_dims};
+use super::shared::{Made, Text, dims, elem, output_dims};
+use crate::attrs::{flag, float};
 use relais_plugin_api::{
     ir::Dims,
     op::{OpCall, OpError},
@@ -62,16 +63,14 @@ pub fn mat_mul(call: &OpCall<'_>) -> Made {
 pub fn gemm(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let elem = elem(call, 0)?;
-    let attrs = call.attrs();
-    let is_transposed = |name: &str| attrs.int(name).unwrap_or(0) != 0;
-    let scaled = |t: &mut Text<'_, '_>, name: &str, value: &str| match attrs.float(name) {
-        Some(factor) if factor != 1.0 => {
-            let factor = t.scalar(elem, factor.into());
-            t.line(format_args!("Mul({value}, {factor})"))
+    let scaled = |t: &mut Text<'_, '_>, factor: f64, value: &str| {
+        if factor == 1.0 {
+            return value.to_owned();
         }
-        _ => value.to_owned(),
+        let factor = t.scalar(elem, factor);
+        t.line(format_args!("Mul({value}, {factor})"))
     };
-    let d = scaled(&mut t, "alpha", "%d0");
+    let d = scaled(&mut t, float(call, "alpha")?, "%d0");
     let turned = |t: &mut Text<'_, '_>, value: &str, is_turned: bool| match is_turned {
         true => t.line(format_args!("Transpose({value}, perm = [1, 0])")),
         false => value.to_owned(),
@@ -80,7 +79,7 @@ pub fn gemm(call: &OpCall<'_>) -> Made {
         let (a, b) = (turned(t, a, turn_a), turned(t, b, turn_b));
         t.line(format_args!("MatMul({a}, {b})"))
     };
-    let (turn_a, turn_b) = (is_transposed("transA"), is_transposed("transB"));
+    let (turn_a, turn_b) = (flag(call, "transA")?, flag(call, "transB")?);
     let to_a = match turn_a {
         false => product(&mut t, (&d, false), ("%a1", !turn_b)),
         true => product(&mut t, ("%a1", turn_b), (&d, true)),
@@ -91,7 +90,7 @@ pub fn gemm(call: &OpCall<'_>) -> Made {
     };
     let mut results = vec![to_a, to_b];
     if call.has_arg(2) {
-        let scaled = scaled(&mut t, "beta", "%d0");
+        let scaled = scaled(&mut t, float(call, "beta")?, "%d0");
         results.push(t.summed(2, &scaled)?);
     }
     t.gives(results)

@@ -1,55 +1,23 @@
 //! Normalisations.
 
-use super::{Made, Text, dims, elem, from_front};
+use super::shared::{Made, Text, dims, elem};
+use crate::attrs::{flag, float};
 use relais_plugin_api::op::{OpCall, OpError};
-
-/// The axes over which `Softmax` and `LogSoftmax` normalise: one, and before version 13 all from that one on.
-fn normalised(call: &OpCall<'_>) -> Result<Vec<i64>, OpError> {
-    let axis = call.attrs().int("axis");
-    if call.version() >= 13 {
-        let axis = axis.unwrap_or(-1);
-        return Ok(vec![call.dims(0).map_or(Ok(axis), |dims| from_front(axis, dims.len()))?]);
-    }
-    let rank = dims(call, 0)?.len();
-    Ok((from_front(axis.unwrap_or(1), rank)?..rank as i64).collect())
-}
-
-/// `Softmax`.
-pub fn softmax(call: &OpCall<'_>) -> Made {
-    let mut t = Text::new(call)?;
-    let axes = normalised(call)?;
-    let product = t.line("Mul(%d0, %y0)");
-    let sum = t.sum_to_one(&product, &axes);
-    let part = t.line(format_args!("Mul(%y0, {sum})"));
-    let x = t.line(format_args!("Sub({product}, {part})"));
-    t.gives([x])
-}
-
-/// `LogSoftmax`.
-pub fn log_softmax(call: &OpCall<'_>) -> Made {
-    let mut t = Text::new(call)?;
-    let axes = normalised(call)?;
-    let sum = t.sum_to_one("%d0", &axes);
-    let softmax = t.line("Exp(%y0)");
-    let part = t.line(format_args!("Mul({softmax}, {sum})"));
-    let x = t.line(format_args!("Sub(%d0, {part})"));
-    t.gives([x])
-}
 
 /// `BatchNormalization` with given means and variances.
 pub fn batch_normalization(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let (rank, of_x) = (dims(call, 0)?.len(), elem(call, 0)?);
-    if call.n_outputs() > 1 || call.attrs().int("training_mode").unwrap_or(0) != 0 {
+    if call.n_outputs() > 1 || flag(call, "training_mode")? {
         return Err(OpError::unsupported("it is in training mode"));
     }
-    if call.version() < 9 && call.attrs().int("spatial") == Some(0) {
+    if call.version() < 9 && !flag(call, "spatial")? {
         return Err(OpError::unsupported("it normalises each place on its own"));
     }
     if rank < 2 || (1..5).any(|at| call.elem(at) != of_x) {
         return Err(OpError::unsupported("its arguments have different element types, or no channels"));
     }
-    let epsilon = t.scalar(of_x, call.attrs().float("epsilon").unwrap_or(1e-5).into());
+    let epsilon = t.scalar(of_x, float(call, "epsilon")?);
     let (inner, outer): (Vec<i64>, Vec<i64>) =
         ((1..rank as i64 - 1).collect(), (0..rank as i64).filter(|&axis| axis != 1).collect());
     let more = t.line(format_args!("Add(%a4, {epsilon})"));

@@ -1,23 +1,25 @@
 //! Pooling.
 
-use super::{
-    Made, Text,
-    conv::{Window, cut_like},
-    elem, int, ints,
-    movement::scattered,
+use super::shared::{
+    Made, Text, dims, elem, int_text, ints_text,
+    picked::scattered,
+    ratio::{ratio, shared},
+    window::{Window, cut_like},
 };
+use crate::attrs::{flag, int, opt_ints, opt_string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The window of a pooling operator.
 fn window(call: &OpCall<'_>) -> Result<Window, OpError> {
-    let kernel = call.attrs().ints("kernel_shape").filter(|kernel| !kernel.is_empty());
-    Window::new(call, kernel.ok_or_else(|| OpError::unsupported("`kernel_shape` is missing"))?)
+    let kernel = opt_ints(call, "kernel_shape")?.filter(|kernel| !kernel.is_empty());
+    Window::new(call, kernel.ok_or_else(|| OpError::unsupported("`kernel_shape` is missing"))?.to_vec())
 }
 
 /// The attributes of the call that say where its windows are.
-fn attrs(call: &OpCall<'_>) -> String {
-    let auto_pad = call.attrs().str("auto_pad").map_or_else(String::new, |pad| format!(", auto_pad = \"{pad}\""));
-    ints(call, &["kernel_shape", "strides", "dilations", "pads"]) + &int(call, "ceil_mode") + &auto_pad
+fn attrs(call: &OpCall<'_>) -> Made {
+    let auto_pad = opt_string(call, "auto_pad")?.map_or_else(String::new, |pad| format!(", auto_pad = \"{pad}\""));
+    let lists = ints_text(call, &["kernel_shape", "strides", "dilations", "pads"])?;
+    Ok(lists + &int_text(call, "ceil_mode")? + &auto_pad)
 }
 
 /// `MaxPool`: the gradient goes to where the greatest elements were.
@@ -32,7 +34,7 @@ pub fn max_pool(call: &OpCall<'_>) -> Made {
         (true, 11..) => return Err(OpError::unsupported("before version 16, `ScatterElements` does not add")),
         _ => return Err(OpError::unsupported("before version 11, there is no `ScatterElements`")),
     };
-    let pooled = t.line(format_args!("MaxPool(%a0{}) -> 2", attrs(call)));
+    let pooled = t.line(format_args!("MaxPool(%a0{}) -> 2", attrs(call)?));
     let positions = t.line(format_args!("{pooled}[1]"));
     // A model may not leave the first result out, so it is used.
     let (values, zero) = (t.line(format_args!("{pooled}[0]")), t.scalar(elem(call, 0)?, 0.0));
@@ -47,7 +49,7 @@ pub fn max_pool(call: &OpCall<'_>) -> Made {
 pub fn average_pool(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let (window, elem) = (window(call)?, elem(call, 0)?);
-    if call.attrs().int("ceil_mode").unwrap_or(0) != 0 {
+    if flag(call, "ceil_mode")? {
         return Err(OpError::unsupported("`ceil_mode` is set"));
     }
     if t.opset < 10 {
@@ -58,11 +60,11 @@ pub fn average_pool(call: &OpCall<'_>) -> Made {
     let full = t.scalar(elem, count as f64);
     let is_padded = window.pads.iter().any(|&pad| pad != 0);
     let mut size = full.clone();
-    if is_padded && call.attrs().int("count_include_pad").unwrap_or(0) == 0 {
+    if is_padded && int(call, "count_include_pad")? == 0 {
         // How many elements of each window are not padding.
         let one = t.scalar(elem, 1.0);
         let ones = t.spread_like(&one, "%a0");
-        let part = t.line(format_args!("AveragePool({ones}{}, count_include_pad = 1)", attrs(call)));
+        let part = t.line(format_args!("AveragePool({ones}{}, count_include_pad = 1)", attrs(call)?));
         size = t.line(format_args!("Mul({part}, {full})"));
     }
     let each = t.line(format_args!("Div(%d0, {size})"));
@@ -84,4 +86,20 @@ pub fn average_pool(call: &OpCall<'_>) -> Made {
     }
     let x = t.reshaped_like(&x, "%a0");
     t.gives([x])
+}
+
+/// `GlobalAveragePool`.
+pub fn global_average(call: &OpCall<'_>) -> Made {
+    let mut t = Text::new(call)?;
+    let n = ratio(&mut t)?;
+    let each = t.line(format_args!("Div(%d0, {n})"));
+    let x = t.spread_like(&each, "%a0");
+    t.gives([x])
+}
+
+/// `GlobalMaxPool`.
+pub fn global_max(call: &OpCall<'_>) -> Made {
+    let t = Text::new(call)?;
+    let axes: Vec<i64> = (2..dims(call, 0)?.len() as i64).collect();
+    shared(t, "%y0", "%d0", |t, share| t.sum_to_one(share, &axes))
 }

@@ -1,6 +1,14 @@
 //! Activation functions.
 
-use super::{Done, declined, float, floats, map, math::each, numbers, same_elem, wide};
+use super::shared::{
+    Done, declined,
+    elementwise::each,
+    floats, numbers, same_elem,
+    spread::{map, map_as},
+    volume, wide,
+};
+use crate::attrs::{float, string};
+use relais_operator_math::activation::{GELU_CUBE, GELU_SCALE, HARD_SWISH};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -27,6 +35,13 @@ pub fn softplus_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId
     let is_below = b.lt(x, zero);
     let linear = b.select(is_below, zero, x);
     b.add(linear, log)
+}
+
+/// `x / (1 + abs(x))`
+pub fn softsign_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
+    let (one, size) = (b.num(elem, 1.0), b.abs(x));
+    let sum = b.add(one, size);
+    b.div(x, sum)
 }
 
 /// `x` limited to a range; NaN stays.
@@ -65,10 +80,10 @@ fn exponential(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, alpha: f64) -
 /// The functions of one number that have attributes or several steps.
 pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     floats(kernel.elem(kernel.needed_input(0)?))?;
-    let of = |name: &str, default: f32| float(call, name, default);
+    let of = |name: &str| float(call, name);
     match call.op_name() {
         "Celu" => {
-            let alpha = of("alpha", 1.0);
+            let alpha = of("alpha")?;
             each(kernel, |b, elem, x| {
                 let by = b.num(elem, alpha);
                 let part = b.div(x, by);
@@ -77,16 +92,14 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             })
         }
         "Elu" => {
-            let alpha = of("alpha", 1.0);
+            let alpha = of("alpha")?;
             each(kernel, |b, elem, x| {
                 let low = exponential(b, elem, x, alpha);
                 above_zero(b, elem, x, low)
             })
         }
         "Selu" => {
-            let is_first = call.version() < 6;
-            let (alpha, gamma) = if is_first { (1.6732, 1.0507) } else { (1.673_263_2, 1.050_701) };
-            let (alpha, gamma) = (of("alpha", alpha), of("gamma", gamma));
+            let (alpha, gamma) = (of("alpha")?, of("gamma")?);
             if !(alpha.is_finite() && gamma.is_finite()) {
                 return declined("an attribute is not finite");
             }
@@ -99,15 +112,15 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         }
         "Sigmoid" => each(kernel, |b, elem, x| sigmoid_of(b, elem, x)),
         "HardSigmoid" => {
-            let (alpha, beta) = (of("alpha", 0.2), of("beta", 0.5));
+            let (alpha, beta) = (of("alpha")?, of("beta")?);
             each(kernel, |b, elem, x| hard_sigmoid_of(b, elem, x, alpha, beta))
         }
         "HardSwish" => each(kernel, |b, elem, x| {
-            let gate = hard_sigmoid_of(b, elem, x, 1.0 / 6.0, 0.5);
+            let gate = hard_sigmoid_of(b, elem, x, HARD_SWISH.0, HARD_SWISH.1);
             b.mul(x, gate)
         }),
         "LeakyRelu" => {
-            let alpha = of("alpha", 0.01);
+            let alpha = of("alpha")?;
             each(kernel, |b, elem, x| {
                 let alpha = b.num(elem, alpha);
                 let low = b.mul(alpha, x);
@@ -115,23 +128,18 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             })
         }
         "Softplus" => each(kernel, |b, elem, x| softplus_of(b, elem, x)),
-        "Softsign" => each(kernel, |b, elem, x| {
-            let one = b.num(elem, 1.0);
-            let size = b.abs(x);
-            let sum = b.add(one, size);
-            b.div(x, sum)
-        }),
+        "Softsign" => each(kernel, |b, elem, x| softsign_of(b, elem, x)),
         "Mish" => each(kernel, |b, elem, x| {
             let soft = softplus_of(b, elem, x);
             let gate = b.op(CoreOp::Tanh, &[soft]);
             b.mul(x, gate)
         }),
         "Swish" => {
-            let alpha = of("alpha", 1.0);
+            let alpha = of("alpha")?;
             each(kernel, |b, elem, x| swish_of(b, elem, x, alpha))
         }
         "ThresholdedRelu" => {
-            let alpha = of("alpha", 1.0);
+            let alpha = of("alpha")?;
             each(kernel, |b, elem, x| {
                 let (zero, alpha) = (b.num(elem, 0.0), b.num(elem, alpha));
                 let is_above = b.gt(x, alpha);
@@ -164,10 +172,10 @@ fn swish_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, alpha: f64) -> N
 }
 
 fn gelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let is_exact = match call.attrs().str("approximate") {
-        None | Some("none") => true,
-        Some("tanh") => false,
-        Some(_) => return declined("`approximate` is neither `none` nor `tanh`"),
+    let is_exact = match string(call, "approximate")? {
+        "none" => true,
+        "tanh" => false,
+        _ => return declined("`approximate` is neither `none` nor `tanh`"),
     };
     each(kernel, |b, elem, x| {
         let (half, one) = (b.num(elem, 0.5), b.num(elem, 1.0));
@@ -176,7 +184,7 @@ fn gelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             let part = b.mul(x, by);
             b.op(CoreOp::Erf, &[part])
         } else {
-            let (by, cubic) = (b.num(elem, (2.0 / std::f64::consts::PI).sqrt()), b.num(elem, 0.044_715));
+            let (by, cubic) = (b.num(elem, GELU_SCALE), b.num(elem, GELU_CUBE));
             let square = b.mul(x, x);
             let square = b.mul(cubic, square);
             let sum = b.add(one, square);
@@ -205,7 +213,7 @@ pub fn prelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let elem = same_elem(kernel, &[x, slope])?;
     numbers(elem)?;
     let sizes = kernel.sizes(slope);
-    if call.version() < 7 && super::volume(&sizes) != 1 && sizes != kernel.sizes(x) {
+    if call.version() < 7 && volume(&sizes) != 1 && sizes != kernel.sizes(x) {
         return declined("before version 7, its slope is one for each channel");
     }
     let data = kernel.sizes(x);
@@ -223,7 +231,7 @@ pub fn prelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 pub fn shrink(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let elem = kernel.elem(kernel.needed_input(0)?);
     numbers(elem)?;
-    let (bias, lambda) = (float(call, "bias", 0.0), float(call, "lambd", 0.5));
+    let (bias, lambda) = (float(call, "bias")?, float(call, "lambd")?);
     let is_exact = |number: f64| number.fract() == 0.0 && (0.0..=127.0).contains(&number);
     if !(elem.is_float() || is_exact(bias) && is_exact(lambda)) {
         return declined("a threshold for integers is not a small positive integer");
@@ -251,8 +259,7 @@ pub fn clip(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     numbers(elem)?;
     if call.version() < 11 {
         floats(elem)?;
-        let bound = |name: &str| call.attrs().float(name).map(f64::from).and_then(|v| Imm::float(elem, v));
-        let (least, most) = (bound("min"), bound("max"));
+        let (least, most) = (Imm::float(elem, float(call, "min")?), Imm::float(elem, float(call, "max")?));
         return map(kernel, &[x], y, |b, x| {
             let (least, most) = (least.map(|bound| b.imm(bound)), most.map(|bound| b.imm(bound)));
             limited(b, x[0], least, most)
@@ -260,7 +267,7 @@ pub fn clip(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let bounds: Vec<Option<NodeId>> = [1, 2].into_iter().map(|at| kernel.input(at)).collect();
     for &bound in bounds.iter().flatten() {
-        if super::volume(&kernel.sizes(bound)) != 1 || kernel.elem(bound) != elem {
+        if volume(&kernel.sizes(bound)) != 1 || kernel.elem(bound) != elem {
             return Err(OpError::invalid("a bound is not one element of its type"));
         }
     }
@@ -268,7 +275,7 @@ pub fn clip(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         .chain(bounds.iter().flatten().map(|&bound| (bound, Vec::new())))
         .collect();
     let sizes = kernel.sizes(y);
-    super::map_as(kernel, &inputs, y, &sizes, |b, values| {
+    map_as(kernel, &inputs, y, &sizes, |b, values| {
         let (least, most) = match (bounds[0].is_some(), bounds[1].is_some()) {
             (true, has_most) => (Some(values[1]), has_most.then(|| values[2])),
             (false, has_most) => (None, has_most.then(|| values[1])),
@@ -282,7 +289,7 @@ pub fn swiglu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, gate, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     let elem = same_elem(kernel, &[x, gate])?;
     floats(elem)?;
-    let alpha = float(call, "alpha", 1.0);
+    let alpha = float(call, "alpha")?;
     map(kernel, &[x, gate], y, |b, values| {
         let (x, gate) = (b.cast(values[0], wide(elem)), b.cast(values[1], wide(elem)));
         let swish = swish_of(b, wide(elem), x, alpha);

@@ -1,48 +1,18 @@
-//! Arithmetic, comparisons and logic on several tensors, which are broadcast to each other.
+//! Arithmetic on several tensors, which are broadcast to each other.
 
-use super::{Done, declined, flag, floats, map, numbers, same_elem, wide};
-use relais_plugin_api::{
-    ir::{ElemType, NodeId, Tensor},
-    op::{Kernel, OpCall},
-    prim::{CoreOp, PrimBuilder},
+use super::shared::{
+    Done, declined,
+    elementwise::operands,
+    floats, numbers, same_elem,
+    spread::{map, map_as},
+    wide,
 };
-
-/// The two arguments and the result of a call. Before version 7, attributes say how arguments are broadcast.
-fn operands(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<[NodeId; 3], relais_plugin_api::op::OpError> {
-    let (a, b) = (kernel.needed_input(0)?, kernel.needed_input(1)?);
-    if call.version() < 7 && kernel.sizes(a) != kernel.sizes(b) {
-        return declined("before version 7, arguments are broadcast by attributes");
-    }
-    Ok([a, b, kernel.output(0)])
-}
-
-/// The operators that are core operators.
-pub fn core(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let [a, b, y] = operands(call, kernel)?;
-    let elem = same_elem(kernel, &[a, b])?;
-    let (op, fits) = match call.op_name() {
-        "Add" => (CoreOp::Add, elem != ElemType::BOOL),
-        "Sub" => (CoreOp::Sub, elem != ElemType::BOOL),
-        "Mul" => (CoreOp::Mul, elem != ElemType::BOOL),
-        "Div" => (CoreOp::Div, elem != ElemType::BOOL),
-        "And" => (CoreOp::And, elem == ElemType::BOOL),
-        "Or" => (CoreOp::Or, elem == ElemType::BOOL),
-        "Xor" => (CoreOp::Xor, elem == ElemType::BOOL),
-        "BitwiseAnd" => (CoreOp::And, elem.is_integer()),
-        "BitwiseOr" => (CoreOp::Or, elem.is_integer()),
-        "BitwiseXor" => (CoreOp::Xor, elem.is_integer()),
-        "Equal" => (CoreOp::Eq, true),
-        "Greater" => (CoreOp::Gt, elem != ElemType::BOOL),
-        "GreaterOrEqual" => (CoreOp::Ge, elem != ElemType::BOOL),
-        "Less" => (CoreOp::Lt, elem != ElemType::BOOL),
-        "LessOrEqual" => (CoreOp::Le, elem != ElemType::BOOL),
-        _ => return declined("no kernel has that name"),
-    };
-    if !fits {
-        return declined(format_args!("its elements are {elem}"));
-    }
-    map(kernel, &[a, b], y, |b, values| b.op(op, values))
-}
+use crate::attrs::flag;
+use relais_plugin_api::{
+    ir::{ElemType, Tensor},
+    op::{Kernel, OpCall},
+    prim::CoreOp,
+};
 
 /// `Max`, `Min`, `Sum` and `Mean`.
 pub fn variadic(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
@@ -77,7 +47,7 @@ pub fn modulo(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let [a, b, y] = operands(call, kernel)?;
     let elem = same_elem(kernel, &[a, b])?;
     numbers(elem)?;
-    let is_fmod = flag(call, "fmod", false);
+    let is_fmod = flag(call, "fmod")?;
     map(kernel, &[a, b], y, |b, values| {
         if is_fmod {
             return b.op(CoreOp::Mod, values);
@@ -94,36 +64,6 @@ pub fn modulo(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         let is_other = b.and(is_rest, differ);
         let moved = b.add(rest, values[1]);
         b.select(is_other, moved, rest)
-    })
-}
-
-/// `BitShift`: places beyond the number of bits leave nothing.
-pub fn bit_shift(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let [a, b, y] = operands(call, kernel)?;
-    let elem = same_elem(kernel, &[a, b])?;
-    let op = match call.attrs().str("direction") {
-        Some("LEFT") => CoreOp::Shl,
-        Some("RIGHT") => CoreOp::Shr,
-        _ => return declined("`direction` is neither `LEFT` nor `RIGHT`"),
-    };
-    if !elem.is_integer() {
-        return declined("its elements are not integers");
-    }
-    map(kernel, &[a, b], y, |b, values| {
-        let (x, places) = (values[0], values[1]);
-        let (zero, bits) = (b.num(elem, 0.0), b.num(elem, elem.bits() as f64));
-        let moved = b.op(op, values);
-        let mut is_within = b.lt(places, bits);
-        let mut nothing = zero;
-        if elem.is_signed() {
-            let is_forward = b.ge(places, zero);
-            is_within = b.and(is_within, is_forward);
-            if op == CoreOp::Shr {
-                let (is_below, minus) = (b.lt(x, zero), b.num(elem, -1.0));
-                nothing = b.select(is_below, minus, zero);
-            }
-        }
-        b.select(is_within, moved, nothing)
     })
 }
 
@@ -146,7 +86,7 @@ pub fn pow(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         let inputs = [(a, kernel.sizes(a))];
         let sizes = kernel.sizes(y);
         let to = wide(elem);
-        return super::map_as(kernel, &inputs, y, &sizes, |b, values| {
+        return map_as(kernel, &inputs, y, &sizes, |b, values| {
             let x = b.cast(values[0], to);
             let power = (1..n as usize).fold(x, |power, _| b.mul(power, x));
             b.cast(power, elem)
@@ -161,12 +101,4 @@ pub fn pow(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         let power = b.op(CoreOp::Pow, &[x, y]);
         b.cast(power, elem)
     })
-}
-
-/// `Where`.
-pub fn choice(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let inputs = [kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.needed_input(2)?];
-    same_elem(kernel, &inputs[1..])?;
-    let y = kernel.output(0);
-    map(kernel, &inputs, y, |b: &mut PrimBuilder<'_>, values| b.select(values[0], values[1], values[2]))
 }

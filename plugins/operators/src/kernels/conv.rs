@@ -1,11 +1,16 @@
 //! Convolutions.
 
 use super::{
-    BLOCK, Done, Terms, add_products, declined, int, is_half,
     matmul::zero_points,
-    same_elem, viewed, volume,
-    window::{self, Axis, each_tap, each_window},
+    shared::{
+        BLOCK, Done, add_products, declined, is_half, same_elem,
+        terms::Terms,
+        viewed, volume,
+        window::{self, each_tap, each_window},
+    },
 };
+use crate::attrs::int;
+use relais_operator_math::window::Axis;
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -56,7 +61,7 @@ impl Conv {
         }
         let zeros = if is_integer { zero_points(kernel, 2)? } else { [None, None] };
         let (of_x, of_w, of_y) = (kernel.sizes(x), kernel.sizes(w), kernel.sizes(y));
-        let groups = u64::try_from(int(call, "group", 1)).unwrap_or(0);
+        let groups = u64::try_from(int(call, "group")?).unwrap_or(0);
         let is_whole = |channels: u64| groups > 0 && channels.is_multiple_of(groups) && channels > 0;
         if of_x.len() < 3 || of_w.len() != of_x.len() || of_y.len() != of_x.len() {
             return declined("it has no spatial axis");

@@ -1,36 +1,16 @@
-//! Tensors made from shapes and numbers.
+//! Tensors made of shapes, indices and numbers.
 
-use super::{Done, Terms, declined, fill, flag, int, viewed, volume, wide};
+use super::shared::{
+    Done, axis_of, declined, fill,
+    index::{around, index_at},
+    terms::Terms,
+    viewed, volume, wide,
+};
+use crate::attrs::int;
 use relais_plugin_api::{
     ir::{ElemType, Imm},
     op::{Kernel, OpCall},
-    prim::CoreOp,
 };
-
-/// `Trilu`.
-pub fn trilu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
-    let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
-    let [batch @ .., m, n] = sizes.as_slice() else { return declined("its argument is not a matrix") };
-    let shape = [volume(batch), *m, *n];
-    let is_upper = flag(call, "upper", true);
-    let k = match (kernel.input(1), call.constant(1).and_then(|k| k.to_i64())) {
-        (None, _) => kernel.index(0),
-        // Beyond the matrix, all is on one side.
-        (_, Some(k)) => kernel.index(k.clamp(-(1 << 40), 1 << 40)),
-        (Some(_), None) => return declined("its diagonal is not a constant"),
-    };
-    let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.each_of_all(&shape, |b, at| {
-        let zero = b.num(elem, 0.0);
-        let diagonal = b.plus(at[1], k);
-        let stays = b.op(if is_upper { CoreOp::Ge } else { CoreOp::Le }, &[at[2], diagonal]);
-        let value = b.load(x, at);
-        let value = b.select(stays, value, zero);
-        b.store(y, value, at);
-    });
-    Ok(())
-}
 
 /// `EyeLike`.
 pub fn eye_like(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
@@ -39,7 +19,7 @@ pub fn eye_like(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if sizes.len() != 2 {
         return declined("its result is not a matrix");
     }
-    let k = int(call, "k", 0).clamp(-(1 << 40), 1 << 40);
+    let k = int(call, "k")?.clamp(-(1 << 40), 1 << 40);
     kernel.each_of_all(&sizes, |b, at| {
         let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
         let diagonal = b.shifted(at[0], k);
@@ -90,33 +70,25 @@ pub fn range(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     Ok(())
 }
 
-/// `Shape`.
-pub fn shape(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
-    let sizes = kernel.sizes(x);
-    let rank = sizes.len() as i64;
-    let bound = |name: &str, default: i64| {
-        let given = int(call, name, default);
-        (if given < 0 { given.saturating_add(rank) } else { given }).clamp(0, rank) as usize
-    };
-    let (start, end) = (bound("start", 0), bound("end", rank));
-    let part = sizes.get(start..end).unwrap_or(&[]);
-    if kernel.sizes(y) != [part.len() as u64] {
-        return declined("its result has another length");
+/// `OneHot`, whose result is known.
+pub fn one_hot(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let (indices, values, y) = (kernel.needed_input(0)?, kernel.needed_input(2)?, kernel.output(0));
+    let sizes = kernel.sizes(y);
+    let [outer, depth, inner] = around(&sizes, axis_of(int(call, "axis")?, sizes.len())?);
+    if volume(&kernel.sizes(indices)) != outer * inner || kernel.sizes(values) != [2] {
+        return declined("its indices do not fit its result");
     }
-    for (at, &size) in part.iter().enumerate() {
-        let (at, size) = (kernel.index(at as i64), kernel.index(size as i64));
-        kernel.store(y, size, &[at]);
+    if kernel.elem(indices) == ElemType::BOOL {
+        return declined("its indices are truth values");
     }
-    Ok(())
-}
-
-/// `Size`.
-pub fn size(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
-    let size = volume(&kernel.sizes(x));
-    let size = kernel.index(size as i64);
-    let y = viewed(kernel, y, &[]);
-    kernel.store(y, size, &[]);
+    let (indices, y) = (viewed(kernel, indices, &[outer, inner]), viewed(kernel, y, &[outer, depth, inner]));
+    let (zero, one) = (kernel.index(0), kernel.index(1));
+    let (off, on) = (kernel.load(values, &[zero]), kernel.load(values, &[one]));
+    kernel.each_of_all(&[outer, depth, inner], |b, at| {
+        let index = index_at(b, indices, &[at[0], at[2]], depth);
+        let is_it = b.eq(index, at[1]);
+        let value = b.select(is_it, on, off);
+        b.store(y, value, at);
+    });
     Ok(())
 }

@@ -5,156 +5,28 @@
 
 pub mod activation;
 pub mod arithmetic;
+pub mod cast;
+pub mod compare;
 pub mod conv;
 pub mod create;
-pub mod index;
+pub mod cumulative;
+pub mod einsum;
+pub mod gather;
+pub mod join;
+pub mod logic;
 pub mod math;
 pub mod matmul;
 pub mod movement;
 pub mod normalize;
+pub mod pad;
 pub mod pool;
 pub mod quantize;
+pub mod random;
 pub mod recurrent;
 pub mod reduce;
+pub mod reshape;
+pub mod resize;
+pub mod scatter;
+pub mod shared;
 pub mod softmax;
-pub mod spatial;
-mod spread;
-mod terms;
-mod window;
-
-use relais_plugin_api::{
-    ir::{Attr, ElemType, NodeId, Tensor},
-    op::{Kernel, OpCall, OpError},
-    prim::{CoreOp, PrimBuilder},
-};
-use spread::{map, map_as};
-use std::fmt::Display;
-use terms::Terms;
-
-/// Whether a kernel was made.
-pub type Done = Result<(), OpError>;
-
-/// An error about a case that is not covered.
-fn declined<T>(why: impl Display) -> Result<T, OpError> {
-    Err(OpError::unsupported(why))
-}
-
-/// Products that are added to an element of memory at once, which is loaded and stored once for all of them.
-const BLOCK: u64 = 4;
-
-/// Adds products to an element of memory, one after another.
-fn add_products(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factors: &[NodeId], values: &[NodeId]) {
-    let sum = b.load(y.0, y.1);
-    let sum = plus_products(b, sum, factors, values);
-    b.store(y.0, sum, y.1);
-}
-
-/// A sum and products, which are added one after another.
-fn plus_products(b: &mut PrimBuilder<'_>, mut sum: NodeId, factors: &[NodeId], values: &[NodeId]) -> NodeId {
-    for (&factor, &value) in factors.iter().zip(values) {
-        let product = b.mul(factor, value);
-        sum = b.add(sum, product);
-    }
-    sum
-}
-
-/// The number of elements of these sizes, which memory has.
-fn volume(sizes: &[u64]) -> u64 {
-    sizes.iter().product()
-}
-
-/// The sizes of memory.
-fn sizes_of(b: &PrimBuilder<'_>, memory: NodeId) -> Vec<u64> {
-    let known = |(_, dims): (_, &[_])| dims.iter().map(|&dim| relais_plugin_api::ir::Dim::from(dim).known()).collect();
-    b.function().type_of(memory).as_tensor().and_then(known).unwrap_or_default()
-}
-
-/// Memory in another shape with as many elements.
-fn viewed(b: &mut PrimBuilder<'_>, memory: NodeId, sizes: &[u64]) -> NodeId {
-    if sizes_of(b, memory) == sizes {
-        return memory;
-    }
-    let sizes: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
-    b.op_with(CoreOp::View, &[memory], &[Attr::new("shape", sizes)])
-}
-
-/// Copies all elements in order. Operators that keep their elements have exactly this form, by which passes know them.
-fn copy(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId) {
-    let n = volume(&sizes_of(b, x));
-    let (x, y) = (viewed(b, x, &[n]), viewed(b, y, &[n]));
-    let extent = b.index(n as i64);
-    b.each(extent, |b, at| {
-        let value = b.load(x, &[at]);
-        b.store(y, value, &[at]);
-    });
-}
-
-/// Sets all elements to one value.
-fn fill(b: &mut PrimBuilder<'_>, y: NodeId, value: NodeId) {
-    let n = volume(&sizes_of(b, y));
-    let y = viewed(b, y, &[n]);
-    let extent = b.index(n as i64);
-    b.each(extent, |b, at| {
-        b.store(y, value, &[at]);
-    });
-}
-
-/// The type in which numbers of half precision are computed; any other type itself.
-fn wide(elem: ElemType) -> ElemType {
-    if is_half(elem) { ElemType::FLOAT } else { elem }
-}
-
-fn is_half(elem: ElemType) -> bool {
-    matches!(elem, ElemType::FLOAT16 | ElemType::BFLOAT16)
-}
-
-/// Declines elements that are not floating-point numbers.
-fn floats(elem: ElemType) -> Done {
-    if elem.is_float() { Ok(()) } else { declined(format_args!("its elements are {elem}, not floating-point numbers")) }
-}
-
-/// Declines `bool`s.
-fn numbers(elem: ElemType) -> Done {
-    if elem == ElemType::BOOL { declined("its elements are truth values") } else { Ok(()) }
-}
-
-/// Declines arguments of another element type than the first one.
-fn same_elem(kernel: &Kernel<'_>, inputs: &[NodeId]) -> Result<ElemType, OpError> {
-    let elem = inputs.first().map_or(ElemType::UNKNOWN, |&first| kernel.elem(first));
-    match inputs.iter().all(|&input| kernel.elem(input) == elem) {
-        true => Ok(elem),
-        false => declined("its arguments have different element types"),
-    }
-}
-
-fn int(call: &OpCall<'_>, name: &str, default: i64) -> i64 {
-    call.attrs().int(name).unwrap_or(default)
-}
-
-fn flag(call: &OpCall<'_>, name: &str, default: bool) -> bool {
-    int(call, name, default.into()) != 0
-}
-
-fn float(call: &OpCall<'_>, name: &str, default: f32) -> f64 {
-    call.attrs().float(name).unwrap_or(default).into()
-}
-
-/// The integers of an argument, which must be constant.
-fn const_ints(call: &OpCall<'_>, index: usize) -> Result<Vec<i64>, OpError> {
-    let ints = call.constant(index).and_then(Tensor::to_i64s);
-    ints.ok_or_else(|| OpError::unsupported(format_args!("argument {index} is not a constant list of integers")))
-}
-
-/// Integers that are an argument or, in older versions, an attribute; `None` if they are not given.
-fn given_ints(call: &OpCall<'_>, index: usize, name: &str) -> Result<Option<Vec<i64>>, OpError> {
-    if call.has_arg(index) { const_ints(call, index).map(Some) } else { Ok(call.attrs().ints(name)) }
-}
-
-/// An axis, counted from the front.
-fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
-    let front = if axis < 0 { axis + rank as i64 } else { axis };
-    match usize::try_from(front) {
-        Ok(front) if front < rank => Ok(front),
-        _ => Err(OpError::invalid(format_args!("axis {axis} is not one of {rank}"))),
-    }
-}
+pub mod sort;

@@ -1,88 +1,18 @@
-//! Elements moved as they are: shapes, order, parts.
+//! Elements moved as they are: order, parts, repetitions.
 
-use super::{Done, Terms, axis_of, const_ints, copy, declined, given_ints, int, map, map_as, viewed, volume};
-use relais_plugin_api::{
-    ir::NodeId,
-    op::{Kernel, OpCall, OpError},
-    prim::PrimBuilder,
+use super::shared::{
+    Done, axis_of, const_ints, copy, declined, given_ints,
+    parts::{Part, copy_part},
+    spread::{map, map_as},
+    terms::Terms,
+    viewed, volume,
 };
-
-/// A part of an axis that is copied to a part of another one.
-#[derive(Clone, Copy)]
-pub struct Part {
-    /// The sizes of both axes.
-    pub x_size: u64,
-    pub y_size: u64,
-    /// How many elements are copied.
-    pub count: u64,
-    /// The first one of each axis.
-    pub from: i64,
-    pub to: i64,
-    /// The distance between elements that are taken.
-    pub step: i64,
-}
-
-impl Part {
-    /// All of an axis.
-    pub fn whole(size: u64) -> Self {
-        Self { x_size: size, y_size: size, count: size, from: 0, to: 0, step: 1 }
-    }
-
-    fn is_whole(&self) -> bool {
-        self.count == self.x_size && self.count == self.y_size && self.step == 1
-    }
-}
-
-/// Copies a part of each axis. Axes whose parts are one piece of memory are one.
-pub fn copy_part(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, axes: &[Part]) {
-    let mut parts: Vec<Part> = Vec::new();
-    for &part in axes {
-        match parts.last_mut() {
-            Some(last) if part.is_whole() && last.step == 1 => {
-                let size = part.count;
-                let (from, to) = (last.from * size as i64, last.to * size as i64);
-                let sizes = [last.x_size, last.y_size, last.count].map(|outer| outer * size);
-                *last = Part { x_size: sizes[0], y_size: sizes[1], count: sizes[2], from, to, step: 1 };
-            }
-            _ => parts.push(part),
-        }
-    }
-    if parts.iter().any(|part| part.count == 0) {
-        return;
-    }
-    let sizes = |of: fn(&Part) -> u64| parts.iter().map(of).collect::<Vec<_>>();
-    let (x, y) = (viewed(b, x, &sizes(|part| part.x_size)), viewed(b, y, &sizes(|part| part.y_size)));
-    copy_along(b, (x, y), &parts, &mut (Vec::new(), Vec::new()));
-}
-
-fn copy_along(b: &mut PrimBuilder<'_>, memory: (NodeId, NodeId), parts: &[Part], at: &mut (Vec<NodeId>, Vec<NodeId>)) {
-    let Some((part, rest)) = parts.split_first() else {
-        let value = b.load(memory.0, &at.0);
-        b.store(memory.1, value, &at.1);
-        return;
-    };
-    b.over(part.count, |b, index| {
-        at.0.push(if part.step >= 0 {
-            let from = b.times(index, part.step as u64);
-            b.shifted(from, part.from)
-        } else {
-            let (back, start) = (b.times(index, part.step.unsigned_abs()), b.index(part.from));
-            b.sub(start, back)
-        });
-        at.1.push(b.shifted(index, part.to));
-        copy_along(b, memory, rest, at);
-    });
-}
-
-/// `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze`, whose result is known.
-pub fn reshaped(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
-    if volume(&kernel.sizes(x)) != volume(&kernel.sizes(y)) {
-        return declined("its result has not as many elements");
-    }
-    copy(kernel, x, y);
-    Ok(())
-}
+use crate::attrs::{flag, int, opt_ints, string};
+use relais_plugin_api::{
+    ir::{ElemType, NodeId},
+    op::{Kernel, OpCall, OpError},
+    prim::{CoreOp, PrimBuilder},
+};
 
 /// Puts axes, whose sizes are given, into another order. Axes that stay next to each other are one.
 fn turn(b: &mut PrimBuilder<'_>, x: NodeId, sizes: &[u64], order: &[usize], y: NodeId) {
@@ -114,7 +44,7 @@ fn turn(b: &mut PrimBuilder<'_>, x: NodeId, sizes: &[u64], order: &[usize], y: N
 pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let sizes = kernel.sizes(x);
-    let order: Vec<usize> = match call.attrs().ints("perm") {
+    let order: Vec<usize> = match opt_ints(call, "perm")? {
         Some(order) => order.iter().map(|&axis| axis_of(axis, sizes.len())).collect::<Result<_, _>>()?,
         None => (0..sizes.len()).rev().collect(),
     };
@@ -130,7 +60,7 @@ pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 /// The sizes of an image with two axes, and the attribute `blocksize`.
 fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpError> {
     let sizes = kernel.sizes(kernel.needed_input(0)?);
-    let block = u64::try_from(int(call, "blocksize", 0)).unwrap_or(0);
+    let block = u64::try_from(int(call, "blocksize")?).unwrap_or(0);
     match sizes.try_into() {
         Ok(sizes) if (1..1 << 15).contains(&block) => Ok((sizes, block)),
         _ => declined("it is not an image with two axes, or `blocksize` is not positive"),
@@ -139,10 +69,10 @@ fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpEr
 
 /// Whether the place in a block comes before the channel.
 fn is_depth_first(call: &OpCall<'_>) -> Result<bool, OpError> {
-    match call.attrs().str("mode") {
-        None | Some("DCR") => Ok(true),
-        Some("CRD") => Ok(false),
-        Some(_) => declined("`mode` is neither `DCR` nor `CRD`"),
+    match string(call, "mode")? {
+        "DCR" => Ok(true),
+        "CRD" => Ok(false),
+        _ => declined("`mode` is neither `DCR` nor `CRD`"),
     }
 }
 
@@ -165,51 +95,6 @@ pub fn space_to_depth(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let order = if is_depth_first(call)? { [0, 3, 5, 1, 2, 4] } else { [0, 1, 3, 5, 2, 4] };
     turn(kernel, x, &[n, c, h / block, block, w / block, block], &order, y);
-    Ok(())
-}
-
-/// All axes, of which one has a part that begins at `from` and `to`.
-fn along(x: &[u64], y: &[u64], axis: usize, count: u64, (from, to): (u64, u64)) -> Vec<Part> {
-    let mut parts: Vec<Part> = x.iter().map(|&size| Part::whole(size)).collect();
-    let (x_size, y_size) = (x[axis], y[axis]);
-    parts[axis] = Part { x_size, y_size, count, from: from as i64, to: to as i64, step: 1 };
-    parts
-}
-
-/// `Concat`.
-pub fn concat(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let y = kernel.output(0);
-    let sizes = kernel.sizes(y);
-    let axis = axis_of(int(call, "axis", 1), sizes.len())?;
-    let mut to = 0;
-    for at in 0..call.n_args() {
-        let x = kernel.needed_input(at)?;
-        let given = kernel.sizes(x);
-        let fits = given.len() == sizes.len() && (0..sizes.len()).all(|at| at == axis || given[at] == sizes[at]);
-        if !fits || to + given[axis] > sizes[axis] {
-            return declined("the shapes of its arguments do not fit its result");
-        }
-        copy_part(kernel, x, y, &along(&given, &sizes, axis, given[axis], (0, to)));
-        to += given[axis];
-    }
-    Ok(())
-}
-
-/// `Split`, whose results are known.
-pub fn split(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let x = kernel.needed_input(0)?;
-    let sizes = kernel.sizes(x);
-    let axis = axis_of(int(call, "axis", 0), sizes.len())?;
-    let mut from = 0;
-    for at in 0..call.n_outputs() {
-        let Some(y) = kernel.optional_output(at) else { break };
-        let made = kernel.sizes(y);
-        if made.len() != sizes.len() || from + made[axis] > sizes[axis] {
-            return declined("the shapes of its results do not fit its argument");
-        }
-        copy_part(kernel, x, y, &along(&sizes, &made, axis, made[axis], (from, 0)));
-        from += made[axis];
-    }
     Ok(())
 }
 
@@ -268,4 +153,60 @@ pub fn tile(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     };
     let (of_x, of_y) = (shape(&|_, _| 1), shape(&|made, size| made / size));
     map_as(kernel, &[(x, of_x)], y, &of_y, |_, values| values[0])
+}
+
+/// `Trilu`.
+pub fn trilu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
+    let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
+    let [batch @ .., m, n] = sizes.as_slice() else { return declined("its argument is not a matrix") };
+    let shape = [volume(batch), *m, *n];
+    let is_upper = flag(call, "upper")?;
+    let k = match (kernel.input(1), call.constant(1).and_then(|k| k.to_i64())) {
+        (None, _) => kernel.index(0),
+        // Beyond the matrix, all is on one side.
+        (_, Some(k)) => kernel.index(k.clamp(-(1 << 40), 1 << 40)),
+        (Some(_), None) => return declined("its diagonal is not a constant"),
+    };
+    let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
+    kernel.each_of_all(&shape, |b, at| {
+        let zero = b.num(elem, 0.0);
+        let diagonal = b.plus(at[1], k);
+        let stays = b.op(if is_upper { CoreOp::Ge } else { CoreOp::Le }, &[at[2], diagonal]);
+        let value = b.load(x, at);
+        let value = b.select(stays, value, zero);
+        b.store(y, value, at);
+    });
+    Ok(())
+}
+
+/// `ReverseSequence`.
+pub fn reverse_sequence(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let (x, lens, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
+    let sizes = kernel.sizes(x);
+    let [first, second, rest @ ..] = sizes.as_slice() else { return declined("its argument has no two axes") };
+    let is_time_first = match (int(call, "time_axis")?, int(call, "batch_axis")?) {
+        (0, 1) => true,
+        (1, 0) => false,
+        _ => return declined("`time_axis` and `batch_axis` are not the first two axes"),
+    };
+    let shape = [*first, *second, volume(rest)];
+    if kernel.sizes(lens) != [if is_time_first { *second } else { *first }] {
+        return declined("there is not a length for each sequence");
+    }
+    let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
+    kernel.each_of_all(&shape[..2], |b, at| {
+        let (time, batch) = if is_time_first { (at[0], at[1]) } else { (at[1], at[0]) };
+        let len = b.load(lens, &[batch]);
+        let len = b.cast(len, ElemType::INT64);
+        let (last, is_within) = (b.shifted(len, -1), b.lt(time, len));
+        let from_end = b.sub(last, time);
+        let from = b.select(is_within, from_end, time);
+        b.over(shape[2], |b, within| {
+            let from = if is_time_first { [from, batch, within] } else { [batch, from, within] };
+            let value = b.load(x, &from);
+            b.store(y, value, &[at[0], at[1], within]);
+        });
+    });
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Normalisations.
 
-use super::{Done, Terms, axis_of, declined, flag, float, floats, int, viewed, volume, wide};
+use super::shared::{Done, axis_of, declined, floats, is_half, sizes_of, terms::Terms, viewed, volume, wide};
+use crate::attrs::{flag, float, int};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -55,20 +56,20 @@ fn parameters<const N: usize>(
 /// `BatchNormalization` that is not in training.
 pub fn batch_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let is_training = match call.version() {
-        ..7 => !flag(call, "is_test", false),
+        ..7 => !flag(call, "is_test")?,
         7..14 => false,
-        _ => flag(call, "training_mode", false),
+        _ => flag(call, "training_mode")?,
     };
     if is_training || call.n_outputs() > 1 {
         return declined("it is in training");
     }
-    if call.version() < 9 && !flag(call, "spatial", true) {
+    if call.version() < 9 && !flag(call, "spatial")? {
         return declined("it has a mean for each element");
     }
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    let (epsilon, to) = (float(call, "epsilon", 1e-5), wide(elem));
+    let (epsilon, to) = (float(call, "epsilon")?, wide(elem));
     let shape = channels(&sizes)?;
     let [scale, bias, mean, variance] = parameters(kernel, 1, shape[1], to)?;
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
@@ -144,8 +145,8 @@ pub fn instance_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Don
 
 /// `GroupNormalization`, whose scale and bias are one for each group before version 21.
 pub fn group_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let groups = u64::try_from(int(call, "num_groups", 0)).unwrap_or(0);
-    if int(call, "stash_type", 1) != 1 {
+    let groups = u64::try_from(int(call, "num_groups")?).unwrap_or(0);
+    if int(call, "stash_type")? != 1 {
         return declined("it is not computed in single precision");
     }
     in_groups(call, kernel, groups, call.version() < 21)
@@ -162,7 +163,7 @@ fn in_groups(call: &OpCall<'_>, kernel: &mut Kernel<'_>, groups: u64, has_scale_
         return Ok(());
     }
     let [n, channels, size] = channels(&sizes)?;
-    let (to, epsilon, per_group) = (wide(elem), float(call, "epsilon", 1e-5), channels / groups);
+    let (to, epsilon, per_group) = (wide(elem), float(call, "epsilon")?, channels / groups);
     let n_scales = if has_scale_per_group { groups } else { channels };
     let [scale, bias] = parameters(kernel, 1, n_scales, to)?;
     let shape = [n, groups, per_group, size];
@@ -189,10 +190,10 @@ fn in_groups(call: &OpCall<'_>, kernel: &mut Kernel<'_>, groups: u64, has_scale_
 fn last_axes(call: &OpCall<'_>, kernel: &Kernel<'_>, x: NodeId) -> Result<([u64; 2], ElemType), OpError> {
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    if int(call, "stash_type", 1) != 1 || elem == ElemType::DOUBLE {
+    if int(call, "stash_type")? != 1 || elem == ElemType::DOUBLE {
         return declined("it is not computed in single precision");
     }
-    let axis = axis_of(int(call, "axis", -1), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     Ok(([volume(&sizes[..axis]), volume(&sizes[axis..])], wide(elem)))
 }
 
@@ -207,7 +208,7 @@ fn along_row(kernel: &mut Kernel<'_>, parameter: NodeId, row: u64) -> Result<Nod
 
 /// The element of a parameter, as [`along_row`] gives it.
 fn parameter_at(b: &mut PrimBuilder<'_>, parameter: NodeId, at: NodeId, to: ElemType) -> NodeId {
-    let is_one = super::sizes_of(b, parameter) == [1];
+    let is_one = sizes_of(b, parameter) == [1];
     let at = if is_one { b.index(0) } else { at };
     load(b, parameter, &[at], to)
 }
@@ -219,7 +220,7 @@ pub fn layer_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let scale = kernel.needed_input(1)?;
     let scale = along_row(kernel, scale, shape[1])?;
     let bias = kernel.input(2).map(|bias| along_row(kernel, bias, shape[1])).transpose()?;
-    let epsilon = float(call, "epsilon", 1e-5);
+    let epsilon = float(call, "epsilon")?;
     if volume(&shape) == 0 {
         return declined("it has no elements");
     }
@@ -270,7 +271,7 @@ pub fn rms_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (shape, to) = last_axes(call, kernel, x)?;
     let scale = kernel.needed_input(1)?;
     let scale = along_row(kernel, scale, shape[1])?;
-    let epsilon = float(call, "epsilon", 1e-5);
+    let epsilon = float(call, "epsilon")?;
     if volume(&shape) == 0 {
         return declined("it has no elements");
     }
@@ -297,14 +298,14 @@ pub fn lrn(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    if super::is_half(elem) {
+    if is_half(elem) {
         return declined("a sum of its elements loses too much in half precision");
     }
-    let size = int(call, "size", 0);
+    let size = int(call, "size")?;
     if sizes.len() < 2 || !(1..1 << 30).contains(&size) {
         return declined("it has no channels, or `size` is not positive");
     }
-    let (alpha, beta, bias) = (float(call, "alpha", 1e-4), float(call, "beta", 0.75), float(call, "bias", 1.0));
+    let (alpha, beta, bias) = (float(call, "alpha")?, float(call, "beta")?, float(call, "bias")?);
     let shape = channels(&sizes)?;
     let (before, after) = ((size - 1) / 2, size - 1 - (size - 1) / 2);
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));

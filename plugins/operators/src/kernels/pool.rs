@@ -1,11 +1,16 @@
 //! Pooling.
 
 use super::{
-    Done, Terms, declined, fill, flag, floats, int, is_half, numbers,
     reduce::{Reduction, least, reduce_axes},
-    sizes_of, viewed, volume,
-    window::{self, Axis, each_tap, each_window},
+    shared::{
+        Done, declined, fill, floats, is_half, numbers, sizes_of,
+        terms::Terms,
+        viewed, volume,
+        window::{self, each_tap, each_window},
+    },
 };
+use crate::attrs::{flag, int, named, opt_ints};
+use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
@@ -28,7 +33,7 @@ impl Planes {
             return declined("the places of the maxima are asked for");
         }
         let (of_x, of_y, elem) = (kernel.sizes(x), kernel.sizes(y), kernel.elem(x));
-        let Some(window) = call.attrs().ints("kernel_shape").filter(|sizes| sizes.iter().all(|&size| size > 0)) else {
+        let Some(window) = opt_ints(call, "kernel_shape")?.filter(|sizes| sizes.iter().all(|&size| size > 0)) else {
             return declined("`kernel_shape` is missing");
         };
         if of_x.len() < 3 || of_y.len() != of_x.len() {
@@ -36,7 +41,7 @@ impl Planes {
         }
         let window: Vec<u64> = window.iter().map(|&size| size as u64).collect();
         let axes = window::windows(call, &of_x[2..], &window, &of_y[2..])?;
-        let keeps_size = matches!(call.attrs().str("auto_pad"), Some("SAME_UPPER" | "SAME_LOWER"));
+        let keeps_size = named(call, "auto_pad", AutoPad::of)?.keeps_size();
         if keeps_size && axes.iter().any(|axis| axis.dilation != 1) {
             return declined("its padding keeps the size, and its window is dilated");
         }
@@ -96,12 +101,7 @@ pub fn max_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 
 /// For each window along an axis, the number of its elements that count.
 fn n_counted(axis: &Axis, counts_padding: bool) -> Vec<i64> {
-    let (from, to) = if counts_padding { (-axis.before, axis.size + axis.after) } else { (0, axis.size) };
-    let counted = |window: i64| {
-        let start = window * axis.stride - axis.before;
-        (0..axis.kernel).filter(|tap| (from..to).contains(&(start + tap * axis.dilation))).count() as i64
-    };
-    (0..axis.count).map(counted).collect()
+    (0..axis.count).map(|window| if counts_padding { axis.n_padded(window) } else { axis.n_inside(window) }).collect()
 }
 
 /// `AveragePool`.
@@ -111,7 +111,7 @@ pub fn average_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if is_half(planes.elem) {
         return declined("a sum of its elements loses too much in half precision");
     }
-    let counts_padding = flag(call, "count_include_pad", false);
+    let counts_padding = flag(call, "count_include_pad")?;
     let counts: Vec<Vec<i64>> = planes.axes.iter().map(|axis| n_counted(axis, counts_padding)).collect();
     if counts.iter().flatten().any(|&count| count == 0) {
         return declined("a window is in the padding alone");
@@ -151,11 +151,7 @@ pub fn lp_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if is_half(planes.elem) {
         return declined("a sum of its elements loses too much in half precision");
     }
-    let overhangs = |axis: &Axis| {
-        let reach = (axis.count - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-        reach > axis.size + axis.before + axis.after
-    };
-    if planes.axes.iter().any(overhangs) {
+    if planes.axes.iter().any(Axis::overhangs) {
         return declined("a window reaches beyond the padding");
     }
     let zero = kernel.num(planes.elem, 0.0);
@@ -169,8 +165,11 @@ pub fn lp_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 
 /// The exponent of a norm, which is a float before version 2.
 fn exponent(call: &OpCall<'_>) -> Result<i64, OpError> {
-    match int(call, "p", 2) {
-        p if p > 0 && call.version() >= 2 => Ok(p),
+    if call.version() < 2 {
+        return declined("its exponent need not be an integer");
+    }
+    match int(call, "p")? {
+        p if p > 0 => Ok(p),
         _ => declined("`p` is not a positive integer"),
     }
 }

@@ -1,6 +1,7 @@
 //! Quantised numbers to real ones and back.
 
-use super::{Done, axis_of, declined, int, is_half, map_as};
+use super::shared::{Done, axis_of, declined, is_half, spread::map_as, volume};
+use crate::attrs::int;
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -10,11 +11,11 @@ use relais_plugin_api::{
 /// The shape in which the data are seen, and that in which scales and zero points are seen: one for all, one for each
 /// index along an axis, or one for each block along it.
 fn shapes(call: &OpCall<'_>, sizes: &[u64], scale: &[u64]) -> Result<[Vec<u64>; 2], OpError> {
-    let block = int(call, "block_size", 0);
-    if super::volume(scale) == 1 && block == 0 {
+    let block = int(call, "block_size")?;
+    if volume(scale) == 1 && block == 0 {
         return Ok([sizes.to_vec(), Vec::new()]);
     }
-    let axis = axis_of(int(call, "axis", 1), sizes.len())?;
+    let axis = axis_of(int(call, "axis")?, sizes.len())?;
     if block == 0 {
         let &[n] = scale else { return declined("its scale is neither one value nor a list of them") };
         if sizes[axis] != n {
@@ -84,7 +85,7 @@ pub fn quantize(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if !is_quantized(to) || from != ElemType::FLOAT && !is_half(from) {
         return declined(format_args!("it makes {to} of {from}"));
     }
-    if int(call, "precision", 0) != 0 && int(call, "precision", 0) != i64::from(ElemType::FLOAT.0) {
+    if int(call, "precision")? != 0 && int(call, "precision")? != i64::from(ElemType::FLOAT.0) {
         return declined("`precision` is not single precision");
     }
     let bits = to.bits();

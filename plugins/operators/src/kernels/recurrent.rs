@@ -1,12 +1,16 @@
 //! Recurrent networks, step by step.
 
 use super::{
-    Done, Terms,
     activation::{above_zero, hard_sigmoid_of, sigmoid_of, softplus_of},
-    declined, flag, floats, is_half, same_elem,
+    shared::{Done, declined, floats, is_half, same_elem, terms::Terms},
 };
+use crate::{
+    attrs::{flag, named, opt_strs},
+    kernels::activation::softsign_of,
+};
+use relais_operator_math::recurrent::{Activation, Cell, are_reverse};
 use relais_plugin_api::{
-    ir::{AttrValue, ElemType, NodeId, Tensor},
+    ir::{ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
@@ -17,108 +21,58 @@ const MOST_ROWS: u64 = 1 << 16;
 /// Rows of a product that are added up at a time, so that one need not wait for another.
 const ROWS: u64 = 4;
 
-/// The equations of a step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cell {
-    Simple,
-    /// The reset gate is applied before the recurrence weights.
-    Gated,
-    /// The reset gate is applied after them.
-    GatedLinear,
-    LongShortTerm,
-}
-
 /// A function of one number, which has no parameters or their defaults.
-#[derive(Clone, Copy)]
-enum Activation {
-    Sigmoid,
-    Tanh,
-    Relu,
-    HardSigmoid,
-    Softsign,
-    Softplus,
+fn apply(function: Activation, b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
+    match (function, function.defaults()) {
+        (Activation::Sigmoid, _) => sigmoid_of(b, elem, x),
+        (Activation::Tanh, _) => b.op(CoreOp::Tanh, &[x]),
+        (Activation::HardSigmoid, [Some(alpha), Some(beta)]) => hard_sigmoid_of(b, elem, x, alpha, beta),
+        (Activation::Softsign, _) => softsign_of(b, elem, x),
+        (Activation::Softplus, _) => softplus_of(b, elem, x),
+        _ => {
+            let zero = b.num(elem, 0.0);
+            above_zero(b, elem, x, zero)
+        }
+    }
 }
 
-const ACTIVATIONS: &[(&str, Activation)] = &[
-    ("Sigmoid", Activation::Sigmoid),
-    ("Tanh", Activation::Tanh),
-    ("Relu", Activation::Relu),
-    ("HardSigmoid", Activation::HardSigmoid),
-    ("Softsign", Activation::Softsign),
-    ("Softplus", Activation::Softplus),
+/// The functions that [`apply`] knows.
+const APPLIED: [Activation; 6] = [
+    Activation::Sigmoid,
+    Activation::Tanh,
+    Activation::Relu,
+    Activation::HardSigmoid,
+    Activation::Softsign,
+    Activation::Softplus,
 ];
 
-impl Activation {
-    fn of(self, b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
-        match self {
-            Self::Sigmoid => sigmoid_of(b, elem, x),
-            Self::Tanh => b.op(CoreOp::Tanh, &[x]),
-            Self::Relu => {
-                let zero = b.num(elem, 0.0);
-                above_zero(b, elem, x, zero)
-            }
-            Self::HardSigmoid => hard_sigmoid_of(b, elem, x, 0.2, 0.5),
-            Self::Softsign => {
-                let (one, size) = (b.num(elem, 1.0), b.abs(x));
-                let sum = b.add(one, size);
-                b.div(x, sum)
-            }
-            Self::Softplus => softplus_of(b, elem, x),
-        }
+/// The equations of a call.
+fn cell_of(call: &OpCall<'_>) -> Result<Cell, OpError> {
+    match call.op_name() {
+        "RNN" => Ok(Cell::Simple),
+        "GRU" if flag(call, "linear_before_reset")? => Ok(Cell::GatedLinear),
+        "GRU" => Ok(Cell::Gated),
+        "LSTM" if flag(call, "input_forget")? => declined("its input and forget gates depend on each other"),
+        "LSTM" => Ok(Cell::LongShortTerm),
+        _ => declined("no kernel has that name"),
     }
 }
 
-impl Cell {
-    /// The equations of a call.
-    fn of(call: &OpCall<'_>) -> Result<Self, OpError> {
-        match call.op_name() {
-            "RNN" => Ok(Self::Simple),
-            "GRU" if flag(call, "linear_before_reset", false) => Ok(Self::GatedLinear),
-            "GRU" => Ok(Self::Gated),
-            "LSTM" if flag(call, "input_forget", false) => declined("its input and forget gates depend on each other"),
-            "LSTM" => Ok(Self::LongShortTerm),
-            _ => declined("no kernel has that name"),
-        }
-    }
-
-    fn n_gates(self) -> u64 {
-        match self {
-            Self::Simple => 1,
-            Self::Gated | Self::GatedLinear => 3,
-            Self::LongShortTerm => 4,
-        }
-    }
-
-    fn default_activations(self) -> &'static [Activation] {
-        match self {
-            Self::Simple => &[Activation::Tanh],
-            Self::Gated | Self::GatedLinear => &[Activation::Sigmoid, Activation::Tanh],
-            Self::LongShortTerm => &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
-        }
-    }
+fn n_gates(cell: Cell) -> u64 {
+    cell.n_gates() as u64
 }
 
 /// The functions of each direction.
 fn activations(call: &OpCall<'_>, cell: Cell, n_directions: usize) -> Result<Vec<Activation>, OpError> {
-    let defaults = cell.default_activations();
-    let n = defaults.len() * n_directions;
     if call.attrs().get("activation_alpha").is_some() || call.attrs().get("activation_beta").is_some() {
         return declined("its activations have parameters");
     }
-    let Some(AttrValue::Strings(names)) = call.attrs().get("activations") else {
-        return Ok(defaults.iter().copied().cycle().take(n).collect());
-    };
-    let named: Vec<&[u8]> = names.strings().collect();
-    // The default of `RNN` has a function for each of two directions.
-    if named.len() < n || (named.len() > n && cell != Cell::Simple) {
-        return Err(OpError::invalid(format_args!("it has {} activations, not {n}", named.len())));
+    let names = opt_strs(call, "activations")?.unwrap_or_default();
+    let functions = cell.activations(&names, n_directions).or_else(declined)?;
+    match functions.iter().all(|function| APPLIED.contains(function)) {
+        true => Ok(functions),
+        false => declined("an activation has no kernel"),
     }
-    let find = |name: &[u8]| {
-        let known = ACTIVATIONS.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
-        let unknown = || OpError::unsupported(format_args!("the activation `{}`", String::from_utf8_lossy(name)));
-        known.map(|&(_, activation)| activation).ok_or_else(unknown)
-    };
-    named[..n].iter().map(|name| find(name)).collect()
 }
 
 /// The memory of a call, and its sizes.
@@ -160,12 +114,7 @@ struct Sequence<'a> {
 /// `RNN`, `GRU` and `LSTM`.
 pub fn recurrent(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let network = Network::new(call, kernel)?;
-    let orders: &[bool] = match call.attrs().str("direction") {
-        None | Some("forward") => &[false],
-        Some("reverse") => &[true],
-        Some("bidirectional") => &[false, true],
-        Some(other) => return Err(OpError::invalid(format_args!("`direction` is `{other}`"))),
-    };
+    let orders = named(call, "direction", are_reverse)?;
     network.check_sizes(kernel, orders.len() as u64)?;
     let activations = activations(call, network.cell, orders.len())?;
     let of_one = activations.len() / orders.len();
@@ -174,7 +123,7 @@ pub fn recurrent(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     for ((at, &is_reverse), activations) in orders.iter().enumerate().zip(activations.chunks(of_one)) {
         kernel.each_of_all(&[network.batch], |b, in_batch| {
-            let rows = network.cell.n_gates() * network.n_hidden;
+            let rows = n_gates(network.cell) * network.n_hidden;
             let is_gated = matches!(network.cell, Cell::Gated | Cell::GatedLinear);
             let sequence = Sequence {
                 direction: b.index(at as i64),
@@ -197,7 +146,7 @@ impl Network {
         if call.version() < 7 {
             return declined("before version 7 it has other outputs");
         }
-        let cell = Cell::of(call)?;
+        let cell = cell_of(call)?;
         let (x, w, r) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.needed_input(2)?);
         let elem = kernel.elem(x);
         floats(elem)?;
@@ -210,12 +159,12 @@ impl Network {
         let (&[first, second, n_inputs], &[_, _, n_hidden]) = (&*kernel.sizes(x), &*kernel.sizes(r)) else {
             return Err(OpError::invalid("its data or recurrence weights do not have three axes"));
         };
-        let is_by_batch = flag(call, "layout", false);
+        let is_by_batch = flag(call, "layout")?;
         let (n_steps, batch) = if is_by_batch { (second, first) } else { (first, second) };
         if n_steps == 0 {
             return declined("it has no steps");
         }
-        if n_hidden > MOST_ROWS / cell.n_gates() {
+        if n_hidden > MOST_ROWS / n_gates(cell) {
             return declined("its state takes too much of the stack");
         }
         if call.has_arg(4) {
@@ -253,7 +202,7 @@ impl Network {
     }
 
     fn check_sizes(&self, kernel: &Kernel<'_>, n_directions: u64) -> Done {
-        let (rows, n) = (self.cell.n_gates() * self.n_hidden, self.n_hidden);
+        let (rows, n) = (n_gates(self.cell) * self.n_hidden, self.n_hidden);
         let state = if self.is_by_batch { [self.batch, n_directions, n] } else { [n_directions, self.batch, n] };
         let wanted: [(Option<NodeId>, &[u64], &str); 6] = [
             (Some(self.w), &[n_directions, rows, self.n_inputs], "weights"),
@@ -323,7 +272,7 @@ impl Network {
     /// An element of the bias, of the data or of the state.
     fn bias_of(&self, b: &mut PrimBuilder<'_>, s: &Sequence<'_>, row: NodeId, is_of_state: bool) -> Option<NodeId> {
         let bias = self.bias?;
-        let rows = (self.cell.n_gates() * self.n_hidden) as i64;
+        let rows = (n_gates(self.cell) * self.n_hidden) as i64;
         let at = if is_of_state { b.shifted(row, rows) } else { row };
         Some(b.load(bias, &[s.direction, at]))
     }
@@ -417,7 +366,7 @@ impl Network {
 
     /// One step: the state becomes the next one.
     fn step(&self, b: &mut PrimBuilder<'_>, s: &Sequence<'_>, step: NodeId) {
-        let rows = self.cell.n_gates() * self.n_hidden;
+        let rows = n_gates(self.cell) * self.n_hidden;
         // The last gate of `GRU` takes another part of the state.
         let n_whole = if s.reset.is_some() { rows - self.n_hidden } else { rows };
         Self::each_rows(
@@ -431,7 +380,7 @@ impl Network {
             (_, &[f, g], _, Some(reset)) => self.gated(b, s, step, [f, g], reset),
             (_, &[f, ..], ..) => b.over(self.n_hidden, |b, i| {
                 let sum = b.load(s.gates, &[i]);
-                let value = f.of(b, self.elem, sum);
+                let value = apply(f, b, self.elem, sum);
                 b.store(s.h, value, &[i]);
             }),
             _ => {}
@@ -450,17 +399,17 @@ impl Network {
                 b.add(sum, part)
             };
             let input = gate(b, 0, Some((0, old)));
-            let input = f.of(b, self.elem, input);
+            let input = apply(f, b, self.elem, input);
             let forget = gate(b, 2, Some((2, old)));
-            let forget = f.of(b, self.elem, forget);
+            let forget = apply(f, b, self.elem, forget);
             let new = gate(b, 3, None);
-            let new = g.of(b, self.elem, new);
+            let new = apply(g, b, self.elem, new);
             let (kept, added) = (b.mul(forget, old), b.mul(input, new));
             let cell = b.add(kept, added);
             b.store(c, cell, &[i]);
             let output = gate(b, 1, Some((1, cell)));
-            let output = f.of(b, self.elem, output);
-            let value = out.of(b, self.elem, cell);
+            let output = apply(f, b, self.elem, output);
+            let value = apply(out, b, self.elem, cell);
             let value = b.mul(output, value);
             b.store(s.h, value, &[i]);
         });
@@ -485,7 +434,7 @@ impl Network {
         let is_linear = self.cell == Cell::GatedLinear;
         let factor = |b: &mut PrimBuilder<'_>, i: NodeId| {
             let sum = self.gate(b, s, 1, i);
-            f.of(b, self.elem, sum)
+            apply(f, b, self.elem, sum)
         };
         if !is_linear {
             b.over(n, |b, i| {
@@ -523,13 +472,13 @@ impl Network {
         );
         b.over(n, |b, i| {
             let update = self.gate(b, s, 0, i);
-            let update = f.of(b, self.elem, update);
+            let update = apply(f, b, self.elem, update);
             let mut new = self.gate(b, s, 2, i);
             if is_linear {
                 let part = b.load(reset, &[i]);
                 new = b.add(new, part);
             }
-            let new = g.of(b, self.elem, new);
+            let new = apply(g, b, self.elem, new);
             let (one, old) = (b.num(self.elem, 1.0), b.load(s.h, &[i]));
             let rest = b.sub(one, update);
             let (fresh, kept) = (b.mul(rest, new), b.mul(update, old));

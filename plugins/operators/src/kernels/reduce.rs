@@ -1,9 +1,10 @@
 //! Reductions and scans along axes.
 
-use super::{
-    Done, Terms, axis_of, const_ints, copy, declined, flag, floats, given_ints, int, is_half, numbers, viewed, volume,
-    wide,
+use super::shared::{
+    Done, axis_of, copy, declined, floats, given_ints, index::around, is_half, numbers, sizes_of, terms::Terms, viewed,
+    volume, wide,
 };
+use crate::attrs::{flag, int};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -115,8 +116,8 @@ pub fn reduce_axes(
     is_reduced: &[bool],
     Reduction { start, step, finish }: Reduction<'_>,
 ) {
-    let sizes = super::sizes_of(b, x);
-    if volume(&super::sizes_of(b, y)) == 0 {
+    let sizes = sizes_of(b, x);
+    if volume(&sizes_of(b, y)) == 0 {
         return;
     }
     let elem = b.function().type_of(x).elem().unwrap_or(ElemType::UNKNOWN);
@@ -167,7 +168,7 @@ pub fn reduce_axes(
 /// By axis: whether it is reduced. `None` if the call is to reduce nothing.
 fn reduced_axes(call: &OpCall<'_>, rank: usize) -> Result<Option<Vec<bool>>, OpError> {
     let axes = given_ints(call, 1, "axes")?.unwrap_or_default();
-    if axes.is_empty() && flag(call, "noop_with_empty_axes", false) {
+    if axes.is_empty() && flag(call, "noop_with_empty_axes")? {
         return Ok(None);
     }
     let mut is_reduced = vec![axes.is_empty(); rank];
@@ -279,21 +280,16 @@ pub fn log_sum_exp(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     Ok(())
 }
 
-/// The sizes before an axis, of it, and behind it.
-pub fn around(sizes: &[u64], axis: usize) -> [u64; 3] {
-    [volume(&sizes[..axis]), sizes[axis], volume(&sizes[axis + 1..])]
-}
-
 /// `ArgMax` and `ArgMin`.
 pub fn arg(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let sizes = kernel.sizes(x);
     numbers(kernel.elem(x))?;
-    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis", 0), sizes.len())?);
+    let [outer, size, inner] = around(&sizes, axis_of(int(call, "axis")?, sizes.len())?);
     if size == 0 {
         return declined("its axis is empty");
     }
-    let is_better = match (call.op_name(), flag(call, "select_last_index", false)) {
+    let is_better = match (call.op_name(), flag(call, "select_last_index")?) {
         ("ArgMax", false) => CoreOp::Gt,
         ("ArgMax", true) => CoreOp::Ge,
         (_, false) => CoreOp::Lt,
@@ -309,36 +305,6 @@ pub fn arg(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             [b.select(is_better, value, most), b.select(is_better, index, best)]
         });
         b.store(y, best, at);
-    });
-    Ok(())
-}
-
-/// `CumSum` and `CumProd`.
-pub fn cumulative(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
-    let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
-    numbers(elem)?;
-    let &[axis] = &const_ints(call, 1)?[..] else { return declined("its axis is not one number") };
-    let [outer, size, inner] = around(&sizes, axis_of(axis, sizes.len())?);
-    let (is_exclusive, is_reverse) = (flag(call, "exclusive", false), flag(call, "reverse", false));
-    let (op, start) = if call.op_name() == "CumSum" { (CoreOp::Add, 0.0) } else { (CoreOp::Mul, 1.0) };
-    let (x, y) = (viewed(kernel, x, &[outer, size, inner]), viewed(kernel, y, &[outer, size, inner]));
-    kernel.each_of_all(&[outer, inner], |b, around| {
-        let start = b.num(wide(elem), start);
-        b.fold_all(&[size], [start], |b, at, [all]| {
-            let mut at = at[0];
-            if is_reverse {
-                let last = b.index(size as i64 - 1);
-                at = b.sub(last, at);
-            }
-            let at = [around[0], at, around[1]];
-            let value = b.load(x, &at);
-            let value = b.cast(value, wide(elem));
-            let with = b.op(op, &[all, value]);
-            let stored = b.cast(if is_exclusive { all } else { with }, elem);
-            b.store(y, stored, &at);
-            [with]
-        });
     });
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! `Softmax`, its logarithm, and `Hardmax`.
 
 use super::{
-    Done, Terms, axis_of, floats, int, is_half,
-    reduce::{around, least},
-    viewed, volume, wide,
+    reduce::least,
+    shared::{Done, axis_of, floats, index::around, is_half, terms::Terms, viewed, volume, wide},
 };
+use crate::attrs::int;
 use relais_plugin_api::{
     ir::NodeId,
     op::{Kernel, OpCall, OpError},
@@ -15,7 +15,7 @@ use relais_plugin_api::{
 /// one.
 fn lines(call: &OpCall<'_>, sizes: &[u64]) -> Result<[u64; 3], OpError> {
     let is_flat = call.version() < 13;
-    let axis = int(call, "axis", if is_flat { 1 } else { -1 });
+    let axis = int(call, "axis")?;
     if !is_flat {
         return Ok(around(sizes, axis_of(axis, sizes.len())?));
     }

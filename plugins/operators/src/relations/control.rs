@@ -1,6 +1,6 @@
 //! Control flow: result types come from the results of the functions that belong to the call, typed before it.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// The types of the results of the function that attribute `name` holds.

@@ -1,9 +1,6 @@
 //! Convolutions.
 
-use super::{
-    pool::{AutoPad, Window},
-    util::*,
-};
+use super::shared::{elementwise::with_elem, util::*, window::Window};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Conv` and `DeformConv`.
@@ -37,7 +34,7 @@ fn convolve(cx: &mut InferCx<'_>, weight: usize, elem: ElemType) -> Outcome {
         return invalid(format_args!("a weight of rank {} does not fit an input of rank {rank}", weight.len()));
     }
     let mut window = Window::of(cx, rank - 2)?;
-    let group = int_or(cx, "group", 1)?;
+    let group = int(cx, "group")?;
     if group <= 0 {
         return invalid(format_args!("attribute `group` is {group}"));
     }
@@ -75,7 +72,7 @@ pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
         .map_err(|error| OpError::invalid(format_args!("channels of input and weight: {error}")))?;
     let mut window = Window::of(cx, rank - 2)?;
     window.kernel.get_or_insert_with(|| weight[2..].into());
-    let group = int_or(cx, "group", 1)?;
+    let group = int(cx, "group")?;
     let channels = map_dim(weight[1], |per_group| per_group.checked_mul(u64::try_from(group).ok()?));
     let channels = if group == 1 { weight[1] } else { channels };
     let mut dims: Dims = smallvec![data[0], channels];
@@ -90,9 +87,9 @@ pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
             let extra = opt_ints(cx, "output_padding")?.unwrap_or_default();
             let same_is_defined = cx.version() >= 11;
             dims.extend(data[2..].iter().enumerate().map(|(axis, &dim)| match window.auto_pad {
-                AutoPad::Same if !same_is_defined => Dim::Unknown,
-                AutoPad::Same => product(&[dim, Int::Known(window.strides[axis]).into()]),
-                _ => map_dim(dim, |size| transposed(&window, axis, size, extra.get(axis).copied().unwrap_or(0))),
+                auto_pad if auto_pad.keeps_size() && !same_is_defined => Dim::Unknown,
+                auto_pad if auto_pad.keeps_size() => product(&[dim, Int::Known(window.strides[axis]).into()]),
+                _ => map_dim(dim, |size| window.transposed(axis, size, extra.get(axis).copied().unwrap_or(0))),
             }));
         }
     }
@@ -100,8 +97,13 @@ pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-fn transposed(window: &Window, axis: usize, size: u64, extra: i64) -> Option<u64> {
-    let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.strides[axis])?;
-    let size = spread.checked_add(extra)?.checked_add(window.extent(axis)?)?.checked_sub(window.padding(axis)?)?;
-    u64::try_from(size).ok()
+/// `CausalConvWithState`: the second result is the state for the next call.
+pub fn causal_conv(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = cx.elem(0);
+    with_elem(cx, elem)?;
+    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let weight = dims_of_rank(cx, 1, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let state = map_dim(weight[2], |kernel| kernel.checked_sub(1));
+    cx.set_tensor(1, elem, &[data[0], data[1], state]);
+    Ok(())
 }

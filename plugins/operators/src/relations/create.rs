@@ -1,6 +1,7 @@
-//! Operators that make tensors out of shapes and numbers.
+//! Operators that make tensors out of shapes, indices and numbers.
 
-use super::util::*;
+use super::shared::util::*;
+use relais_operator_math::create as math;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Constant`, where it is a call.
@@ -16,13 +17,13 @@ pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
         cx.set_tensor(0, ElemType::FLOAT, &[]);
     } else if opt_int(cx, "value_int")?.is_some() {
         cx.set_tensor(0, ElemType::INT64, &[]);
-    } else if opt_str(cx, "value_string")?.is_some() {
+    } else if opt_string(cx, "value_string")?.is_some() {
         cx.set_tensor(0, ElemType::STRING, &[]);
     } else if let Some(values) = opt_floats(cx, "value_floats")? {
         cx.set_tensor(0, ElemType::FLOAT, &[Dim::Static(values.len() as u64)]);
     } else if let Some(values) = opt_ints(cx, "value_ints")? {
         cx.set_tensor(0, ElemType::INT64, &[Dim::Static(values.len() as u64)]);
-    } else if let Some(n_values) = opt_n_strings(cx, "value_strings")? {
+    } else if let Some(n_values) = opt_strs(cx, "value_strings")?.map(|all| all.len()) {
         cx.set_tensor(0, ElemType::STRING, &[Dim::Static(n_values as u64)]);
     }
     Ok(())
@@ -70,39 +71,40 @@ pub fn range(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 fn range_len(start: i64, limit: i64, delta: i64) -> Result<Dim, OpError> {
-    if delta == 0 {
-        return invalid("`delta` is 0");
+    match math::range_len(start.into(), limit.into(), delta.into()) {
+        Some(len) => Ok(u64::try_from(len).map_or(Dim::Unknown, Dim::Static)),
+        None => invalid("`delta` is 0"),
     }
-    let (distance, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
-    let len = if distance.signum() == step.signum() { (distance.abs() - 1) / step.abs() + 1 } else { 0 };
-    Ok(u64::try_from(len).map_or(Dim::Unknown, Dim::Static))
 }
 
-/// `RandomNormal` and `RandomUniform`.
-pub fn random(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::FLOAT);
-    let Some(shape) = opt_ints(cx, "shape")? else {
-        return invalid("attribute `shape` is missing");
+/// `NonZero`. For a scalar, runtimes disagree on the number of rows.
+pub fn non_zero(cx: &mut InferCx<'_>) -> Outcome {
+    let rank = cx.dims(0).map_or(0, |dims| dims.len() as u64);
+    let rows = if rank == 0 { Dim::Unknown } else { Dim::Static(rank) };
+    cx.set_tensor(0, ElemType::INT64, &[rows, Dim::Unknown]);
+    Ok(())
+}
+
+/// `OneHot`.
+pub fn one_hot(cx: &mut InferCx<'_>) -> Outcome {
+    // The depth, and the values for off and on.
+    for (at, n) in [(1, 1), (2, 2)] {
+        let len =
+            cx.dims(at).and_then(|dims| dims.iter().try_fold(1_u64, |n, dim| Some(n.saturating_mul(dim.known()?))));
+        if len.is_some_and(|len| len != n) {
+            return Err(OpError::invalid(format_args!("input {at} must have {n} elements, not {}", len.unwrap_or(0))));
+        }
+    }
+    let elem = cx.elem(2);
+    let axis = int(cx, "axis")?;
+    let dims = match cx.dims(0) {
+        Some(mut dims) => {
+            let axis = axis_of(axis, dims.len() + 1)?;
+            dims.insert(axis, scalar_of(cx, 1).map_or(Dim::Unknown, Dim::from));
+            Some(dims)
+        }
+        None => None,
     };
-    let dims: Dims = shape.into_iter().map(|size| Int::Known(size).into()).collect();
-    cx.set_tensor(0, elem, &dims);
-    Ok(())
-}
-
-/// `Multinomial`.
-pub fn multinomial(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::INT32);
-    let n_samples = Int::Known(int_or(cx, "sample_size", 1)?).into();
-    let batch = dims_of_rank(cx, 0, 2)?.map_or(Dim::Unknown, |dims| dims[0]);
-    cx.set_tensor(0, elem, &[batch, n_samples]);
-    Ok(())
-}
-
-/// `HannWindow`, `HammingWindow` and `BlackmanWindow`.
-pub fn window(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = opt_elem(cx, "output_datatype")?.unwrap_or(ElemType::FLOAT);
-    dims_of_rank(cx, 0, 0)?;
-    let dim = scalar_of(cx, 0).map_or(Dim::Unknown, Dim::from);
-    cx.set_tensor(0, elem, &[dim]);
+    set(cx, 0, elem, dims.as_deref());
     Ok(())
 }

@@ -1,16 +1,15 @@
 //! `Concat` and `Split`.
 
-use super::util::*;
+use super::shared::util::*;
+use relais_operator_math::join::{concat_axis, equal_parts};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Concat`.
 pub fn concat(cx: &mut InferCx<'_>) -> Outcome {
     let n_args = cx.n_args();
     let elem = common_elem(cx, 0..n_args)?;
-    let axis = match opt_int(cx, "axis")? {
-        Some(axis) => axis,
-        None if cx.version() < 4 => 1,
-        None => return invalid("attribute `axis` is missing"),
+    let Some(axis) = concat_axis(opt_int(cx, "axis")?, cx.version()) else {
+        return invalid("attribute `axis` is missing");
     };
     let mut merged: Option<Dims> = None;
     let mut parts = Vec::with_capacity(n_args);
@@ -77,7 +76,7 @@ pub fn split(cx: &mut InferCx<'_>) -> Outcome {
         }
         return Ok(());
     };
-    let axis = axis_of(int_or(cx, "axis", 0)?, dims.len())?;
+    let axis = axis_of(int(cx, "axis")?, dims.len())?;
     let whole = dims[axis];
     let sizes = split_sizes(cx, whole)?;
     let ints = ints_of(cx, 0).filter(|ints| dims.len() == 1 && whole == Dim::Static(ints.len() as u64));
@@ -133,11 +132,7 @@ fn split_sizes(cx: &InferCx<'_>, whole: Dim) -> Result<Option<Dims>, OpError> {
     if n_parts == 0 || (size % n_parts != 0 && cx.version() < 18) {
         return invalid(format_args!("an axis of size {size} does not split into {n_parts} equal parts"));
     }
-    let chunk = size.div_ceil(n_parts);
     // Too few elements for all parts but the last: runtimes disagree.
-    if chunk.checked_mul(n_parts - 1).is_none_or(|all_but_last| all_but_last > size) {
-        return Ok(None);
-    }
-    let part = |index: usize| Dim::Static(size.saturating_sub(chunk.saturating_mul(index as u64)).min(chunk));
-    Ok(Some((0..cx.n_outputs()).map(part).collect()))
+    let parts = equal_parts(size, n_parts);
+    Ok(parts.map(|parts| parts.take(cx.n_outputs()).map(Dim::Static).collect()))
 }

@@ -1,6 +1,6 @@
 //! Classical machine learning, `ai.onnx.ml`.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Scaler`, `Normalizer`: floats of the shape of the argument.
@@ -26,11 +26,11 @@ pub fn columns(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `CastMap`: a tensor of the element type that an attribute names.
 pub fn cast_map(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = match opt_str(cx, "cast_to")?.as_deref() {
-        None | Some("TO_FLOAT") => ElemType::FLOAT,
-        Some("TO_INT64") => ElemType::INT64,
-        Some("TO_STRING") => ElemType::STRING,
-        Some(other) => return Err(OpError::invalid(format_args!("attribute `cast_to` cannot be `{other}`"))),
+    let elem = match string(cx, "cast_to")? {
+        "TO_FLOAT" => ElemType::FLOAT,
+        "TO_INT64" => ElemType::INT64,
+        "TO_STRING" => ElemType::STRING,
+        other => return Err(OpError::invalid(format_args!("attribute `cast_to` cannot be `{other}`"))),
     };
     cx.set_any_rank(0, elem);
     Ok(())
@@ -64,7 +64,9 @@ pub fn label(cx: &mut InferCx<'_>) -> Outcome {
 pub fn dict_vectorizer(cx: &mut InferCx<'_>) -> Outcome {
     let Type::Map { value, .. } = cx.ty(cx.input_id(0)) else { return Ok(()) };
     let elem = cx.ty(value).elem().unwrap_or(ElemType::UNKNOWN);
-    let words = opt_n_strings(cx, "string_vocabulary")?.or(opt_ints(cx, "int64_vocabulary")?.map(|words| words.len()));
+    let words = opt_strs(cx, "string_vocabulary")?
+        .map(|all| all.len())
+        .or(opt_ints(cx, "int64_vocabulary")?.map(|words| words.len()));
     let n_words = words.map_or(Dim::Unknown, |n| Dim::Static(n as u64));
     cx.set_tensor(0, elem, &[Dim::Static(1), n_words]);
     Ok(())
@@ -73,7 +75,7 @@ pub fn dict_vectorizer(cx: &mut InferCx<'_>) -> Outcome {
 /// `OneHotEncoder`: another axis with the categories.
 pub fn one_hot(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
-    let categories = match opt_n_strings(cx, "cats_strings")?.filter(|&n| n > 0) {
+    let categories = match opt_strs(cx, "cats_strings")?.map(|all| all.len()).filter(|&n| n > 0) {
         Some(n) => Some(n),
         None => opt_ints(cx, "cats_int64s")?.map(|categories| categories.len()),
     };
@@ -123,7 +125,7 @@ pub fn svm_classifier(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `LinearRegressor`: `targets` results for each row.
 pub fn linear_regressor(cx: &mut InferCx<'_>) -> Outcome {
-    let targets = int_or(cx, "targets", 1)?;
+    let targets = int(cx, "targets")?;
     regressor(cx, ElemType::FLOAT, targets)
 }
 
@@ -186,13 +188,13 @@ fn n_rows(cx: &InferCx<'_>) -> Result<Dim, OpError> {
 
 /// The element type of labels: strings, if there are any.
 fn label_elem(cx: &InferCx<'_>) -> Result<ElemType, OpError> {
-    let has_strings = opt_n_strings(cx, "classlabels_strings")?.is_some_and(|n| n > 0);
+    let has_strings = opt_strs(cx, "classlabels_strings")?.map(|all| all.len()).is_some_and(|n| n > 0);
     Ok(if has_strings { ElemType::STRING } else { ElemType::INT64 })
 }
 
 /// Sets the type of the labels of a classifier; returns how many labels there are.
 fn labels(cx: &mut InferCx<'_>) -> Result<Option<u64>, OpError> {
-    let n_strings = opt_n_strings(cx, "classlabels_strings")?.filter(|&n| n > 0);
+    let n_strings = opt_strs(cx, "classlabels_strings")?.map(|all| all.len()).filter(|&n| n > 0);
     // The attribute has another name in trees than elsewhere.
     let ints = opt_ints(cx, "classlabels_ints")?.or(opt_ints(cx, "classlabels_int64s")?).map(|labels| labels.len());
     let (elem, rows) = (label_elem(cx)?, n_rows(cx)?);

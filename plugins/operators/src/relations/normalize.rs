@@ -1,6 +1,6 @@
-//! Normalisations, and `Dropout`.
+//! Normalisations.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `BatchNormalization`: results beyond the first are statistics, one number for each channel. Before version 14 there
@@ -14,7 +14,7 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
     // Early versions also have statistics for each element of a sample.
-    if n_results == 1 || !flag(cx, "spatial", true)? {
+    if n_results == 1 || !flag(cx, "spatial")? {
         return Ok(());
     }
     let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });
@@ -40,8 +40,8 @@ pub fn layer_normalization(cx: &mut InferCx<'_>) -> Outcome {
     if cx.n_outputs() == 1 {
         return Ok(());
     }
-    let axis = int_or(cx, "axis", -1)?;
-    let elem = opt_elem(cx, "stash_type")?.unwrap_or(ElemType::FLOAT);
+    let axis = int(cx, "axis")?;
+    let elem = elem_type(cx, "stash_type")?;
     let mut dims = cx.dims(0);
     if let Some(dims) = &mut dims {
         let axis = axis_of(axis, dims.len())?;
@@ -56,16 +56,5 @@ pub fn layer_normalization(cx: &mut InferCx<'_>) -> Outcome {
 /// `RMSNormalization`: the element type is that of the scale.
 pub fn rms_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let elem = cx.elem(1);
-    super::elementwise::with_elem(cx, elem)
-}
-
-/// `Dropout`: the mask is boolean from version 10 on.
-pub fn dropout(cx: &mut InferCx<'_>) -> Outcome {
-    expect_tensor(cx, 0)?;
-    let ty = cx.input_id(0);
-    cx.set_output(0, ty);
-    let elem = if cx.version() >= 10 { ElemType::BOOL } else { cx.elem(0) };
-    let dims = cx.dims(0);
-    set(cx, 1, elem, dims.as_deref());
-    Ok(())
+    super::shared::elementwise::with_elem(cx, elem)
 }

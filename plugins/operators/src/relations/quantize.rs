@@ -1,12 +1,11 @@
 //! Quantisation.
 
-use super::{elementwise::with_elem, util::*};
+use super::shared::{elementwise::with_elem, util::*};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `QuantizeLinear`: the zero point has the type of the result; without one, attribute `output_dtype` sets it.
 pub fn quantize_linear(cx: &mut InferCx<'_>) -> Outcome {
-    let stated =
-        if cx.version() < 21 || int_or(cx, "output_dtype", 0)? == 0 { None } else { opt_elem(cx, "output_dtype")? };
+    let stated = if cx.version() < 21 || int(cx, "output_dtype")? == 0 { None } else { opt_elem(cx, "output_dtype")? };
     let elem = match (cx.arg(2), stated) {
         (Some(_), None) => cx.elem(2),
         (_, Some(elem)) => elem,
@@ -17,7 +16,7 @@ pub fn quantize_linear(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `DequantizeLinear`: the result has the type of the scale, unless attribute `output_dtype` sets another.
 pub fn dequantize_linear(cx: &mut InferCx<'_>) -> Outcome {
-    let stated = if int_or(cx, "output_dtype", 0)? == 0 { None } else { opt_elem(cx, "output_dtype")? };
+    let stated = if int(cx, "output_dtype")? == 0 { None } else { opt_elem(cx, "output_dtype")? };
     let elem = stated.unwrap_or(cx.elem(1));
     with_elem(cx, elem)
 }

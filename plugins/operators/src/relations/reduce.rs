@@ -1,6 +1,6 @@
 //! Reductions.
 
-use super::{util::*, values};
+use super::shared::{util::*, values};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `ReduceSum`, whose axes are an argument from version 13 on.
@@ -17,7 +17,7 @@ pub fn reduce(cx: &mut InferCx<'_>) -> Outcome {
 pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
     reduce_since(cx, 18)?;
     let is_vector = cx.input(0).shape().is_some_and(|dims| dims.len() <= 1);
-    let is_noop = cx.arg(1).is_none() && flag(cx, "noop_with_empty_axes", false)?;
+    let is_noop = cx.arg(1).is_none() && flag(cx, "noop_with_empty_axes")?;
     if !is_vector || is_noop || cx.elem(0) != ElemType::INT64 {
         return Ok(());
     }
@@ -36,8 +36,8 @@ pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
 /// `ArgMax` and `ArgMin`.
 pub fn arg_reduce(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
-    let axis = int_or(cx, "axis", 0)?;
-    let keep = flag(cx, "keepdims", true)?;
+    let axis = int(cx, "axis")?;
+    let keep = flag(cx, "keepdims")?;
     let dims = match cx.dims(0) {
         Some(mut dims) => {
             let axis = axis_of(axis, dims.len())?;
@@ -64,7 +64,7 @@ enum Axes {
 fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let keep = flag(cx, "keepdims", true)?;
+    let keep = flag(cx, "keepdims")?;
     let given = if cx.version() < axes_argument {
         opt_ints(cx, "axes")?.map(Some)
     } else {
@@ -73,7 +73,7 @@ fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
     let axes = match given {
         Some(None) => Axes::Unknown,
         Some(Some(axes)) if !axes.is_empty() => Axes::These(axes),
-        _ if flag(cx, "noop_with_empty_axes", false)? => {
+        _ if flag(cx, "noop_with_empty_axes")? => {
             let ty = cx.input_id(0);
             cx.set_output(0, ty);
             values::forward(cx, 0);

@@ -1,6 +1,6 @@
 //! Sequences and optionals.
 
-use super::util::*;
+use super::shared::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
 /// `SequenceEmpty`.
@@ -61,8 +61,8 @@ pub fn length(cx: &mut InferCx<'_>) -> Outcome {
 pub fn split_to_sequence(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let axis = int_or(cx, "axis", 0)?;
-    let keep = flag(cx, "keepdims", true)?;
+    let axis = int(cx, "axis")?;
+    let keep = flag(cx, "keepdims")?;
     let dims = match cx.dims(0) {
         Some(mut dims) => {
             let axis = axis_of(axis, dims.len())?;
@@ -102,7 +102,7 @@ fn part_size(cx: &InferCx<'_>, whole: Dim) -> Dim {
 /// `ConcatFromSequence`.
 pub fn concat_from_sequence(cx: &mut InferCx<'_>) -> Outcome {
     let axis = int(cx, "axis")?;
-    let is_stacked = flag(cx, "new_axis", false)?;
+    let is_stacked = flag(cx, "new_axis")?;
     let Some(item) = item_of(cx, 0)? else {
         return Ok(());
     };

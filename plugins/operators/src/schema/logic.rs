@@ -1,82 +1,85 @@
-//! Logic and bits.
+//! Logic, and operations on bits.
 
-use super::{
-    attr::{INT, default, optional},
-    formals,
-};
-use crate::kernels;
-use crate::relations::elementwise;
+use super::versions::{all, count};
+use crate::{kernels, relations};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+pub const OPERATORS: &[Operator] = &all::<{ count(TABLE) }>(TABLE);
 
 const TABLE: &[Operator] = &[
     AND,
-    AND.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
+    AND.since(1).commutative(false),
+    BIT_SHIFT,
     BITWISE_AND,
     BITWISE_NOT,
     BITWISE_OR,
     BITWISE_XOR,
     NOT,
     OR,
-    OR.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
+    OR.since(1).commutative(false),
     XOR,
-    XOR.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
+    XOR.since(1).commutative(false),
 ];
 
 const AND: Operator = Operator::new("", "And", 7)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::compare)
+    .commutative(true)
+    .infer(relations::shared::elementwise::compare)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Both hold.");
 
-const BITWISE_AND: Operator = Operator::new("", "BitwiseAnd", 18)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
+const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::binary)
+    .infer(relations::shared::elementwise::binary_of_first)
+    .compute(kernels::logic::bit_shift)
+    .doc("Bits shifted left or right.");
+
+const BITWISE_AND: Operator = Operator::new("", "BitwiseAnd", 18)
+    .fusion(FusionKind::BROADCAST)
+    .commutative(true)
+    .infer(relations::shared::elementwise::binary)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Bitwise and.");
 
 const BITWISE_NOT: Operator = Operator::new("", "BitwiseNot", 18)
-    .compute(kernels::math::core)
     .fusion(FusionKind::ELEMWISE)
-    .infer(elementwise::same)
+    .infer(relations::shared::elementwise::same)
+    .compute(kernels::shared::elementwise::unary)
     .doc("Bitwise complement.");
 
 const BITWISE_OR: Operator = Operator::new("", "BitwiseOr", 18)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::binary)
+    .commutative(true)
+    .infer(relations::shared::elementwise::binary)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Bitwise or.");
 
 const BITWISE_XOR: Operator = Operator::new("", "BitwiseXor", 18)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::binary)
+    .commutative(true)
+    .infer(relations::shared::elementwise::binary)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Bitwise exclusive or.");
 
 const NOT: Operator = Operator::new("", "Not", 1)
-    .compute(kernels::math::core)
     .fusion(FusionKind::ELEMWISE)
-    .infer(elementwise::same)
+    .infer(relations::shared::elementwise::same)
+    .compute(kernels::shared::elementwise::unary)
     .doc("The negation.");
 
 const OR: Operator = Operator::new("", "Or", 7)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::compare)
+    .commutative(true)
+    .infer(relations::shared::elementwise::compare)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Either holds.");
 
 const XOR: Operator = Operator::new("", "Xor", 7)
-    .compute(kernels::arithmetic::core)
-    .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
-    .infer(elementwise::compare)
+    .commutative(true)
+    .infer(relations::shared::elementwise::compare)
+    .compute(kernels::shared::elementwise::binary)
     .doc("Exactly one holds.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,37 +1,24 @@
-//! Losses.
+//! Losses of a classification.
 
-use super::{
-    attr::{INT, STRING, default, optional},
-    formals,
-};
-use crate::bodies::loss;
-use crate::relations::misc;
+use super::versions::{all, count};
+use crate::{bodies, relations};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+pub const OPERATORS: &[Operator] = &all::<{ count(TABLE) }>(TABLE);
 
-const TABLE: &[Operator] = &[
-    NEGATIVE_LOG_LIKELIHOOD_LOSS.body_of(loss::negative_log_likelihood),
-    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13).body_of(loss::negative_log_likelihood),
-    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12).body_of(loss::negative_log_likelihood),
-    SOFTMAX_CROSS_ENTROPY_LOSS.body_of(loss::softmax_cross_entropy),
-    SOFTMAX_CROSS_ENTROPY_LOSS.since(12).body_of(loss::softmax_cross_entropy),
-];
+const TABLE: &[Operator] = &[NEGATIVE_LOG_LIKELIHOOD_LOSS, SOFTMAX_CROSS_ENTROPY_LOSS];
 
 const NEGATIVE_LOG_LIKELIHOOD_LOSS: Operator = Operator::new("", "NegativeLogLikelihoodLoss", 22)
-    .inputs(2, 3)
-    .attrs(&[optional(INT, "ignore_index"), default(STRING, "reduction", "\"mean\"")])
     .effects(Effects::TRAPS)
-    .infer(misc::nll_loss)
+    .infer(relations::loss::nll_loss)
+    .body_of(bodies::loss::negative_log_likelihood)
     .doc("The negative log-likelihood loss.");
 
 const SOFTMAX_CROSS_ENTROPY_LOSS: Operator = Operator::new("", "SoftmaxCrossEntropyLoss", 13)
-    .inputs(2, 3)
-    .outputs(1, 2)
-    .attrs(&[optional(INT, "ignore_index"), default(STRING, "reduction", "\"mean\"")])
     .effects(Effects::TRAPS)
-    .infer(misc::cross_entropy_loss)
+    .infer(relations::loss::cross_entropy_loss)
+    .body_of(bodies::loss::softmax_cross_entropy)
     .doc("The cross entropy of the softmax.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

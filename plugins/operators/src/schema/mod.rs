@@ -1,10 +1,13 @@
-//! The ONNX standard's description of each operator: versions, numbers of arguments and results, attributes.
+//! What is said of each operator: what the ONNX standard says of its versions, and where its parts are.
 //!
-//! The names and types of arguments and results are in `formals.rs`, which `plugins/operators/formals.py` generates from
-//! the `onnx` package.
+//! One file per family, and the parts of a family's operators stand in files of the same name: type relations in
+//! `relations/`, kernels in `kernels/`, bodies in `bodies/`, gradients in `gradients/`, evaluators in the plugin
+//! `plugins/evaluator`. What serves several families is in the folder `shared` of its column.
 //!
-//! One file per family. An operator is a constant that describes its newest version; older versions in the table below
-//! it describe the differences. All versions share a type relation, which looks at the version.
+//! Versions, numbers of arguments and results, attributes and types are in `onnx.rs`, which
+//! `plugins/operators/schemas.py` makes from the `onnx` package. A family's file has what that package does not say: an
+//! operator is a constant that describes its newest version; rows for older versions say where that does not hold for
+//! them (see [`versions`]). All versions share a type relation, which looks at the version.
 //!
 //! *Effects.* `TRAPS` is about the values of arguments: an index out of range, a division by zero, a shape that does
 //! not fit. That shapes of arguments do not fit each other is an error in types, found by the type relations where types
@@ -12,64 +15,81 @@
 //! The effects of `If`, `Loop`, `Scan` and `SequenceMap` are these and those of the calls in their graphs.
 
 mod activation;
-mod arith;
-mod attr;
+mod arithmetic;
+mod attention;
+mod cast;
 mod compare;
 mod control;
 mod conv;
-mod convert;
 mod create;
-mod formals;
+mod cumulative;
+mod einsum;
+mod gather;
 mod image;
-mod index;
+mod join;
 mod logic;
 mod loss;
 mod math;
 mod matmul;
 mod ml;
-mod nn;
-mod norm;
+mod movement;
+mod normalize;
+mod onnx;
+mod pad;
 mod pool;
-mod preview;
-mod quant;
+mod quantize;
 mod random;
 mod recurrent;
 mod reduce;
+mod reshape;
+mod resize;
+mod scatter;
 mod sequence;
 mod signal;
-mod tensor;
+mod softmax;
+mod sort;
+mod terms;
 mod text;
 mod training;
+mod versions;
 
 use relais_plugin_api::op::Operator;
 
 /// All tables, one for each family.
 pub static FAMILIES: &[&[Operator]] = &[
     activation::OPERATORS,
-    arith::OPERATORS,
+    arithmetic::OPERATORS,
+    attention::OPERATORS,
+    cast::OPERATORS,
     compare::OPERATORS,
     control::OPERATORS,
     conv::OPERATORS,
-    convert::OPERATORS,
     create::OPERATORS,
+    cumulative::OPERATORS,
+    einsum::OPERATORS,
+    gather::OPERATORS,
     image::OPERATORS,
-    index::OPERATORS,
+    join::OPERATORS,
     logic::OPERATORS,
     loss::OPERATORS,
     math::OPERATORS,
     matmul::OPERATORS,
     ml::OPERATORS,
-    nn::OPERATORS,
-    norm::OPERATORS,
+    movement::OPERATORS,
+    normalize::OPERATORS,
+    pad::OPERATORS,
     pool::OPERATORS,
-    preview::OPERATORS,
-    quant::OPERATORS,
+    quantize::OPERATORS,
     random::OPERATORS,
     recurrent::OPERATORS,
     reduce::OPERATORS,
+    reshape::OPERATORS,
+    resize::OPERATORS,
+    scatter::OPERATORS,
     sequence::OPERATORS,
     signal::OPERATORS,
-    tensor::OPERATORS,
+    softmax::OPERATORS,
+    sort::OPERATORS,
     text::OPERATORS,
     training::OPERATORS,
 ];

@@ -1,89 +1,59 @@
-//! Random numbers.
+//! Random tensors, and what drops elements at random.
 
-use super::{
-    attr::{FLOAT, INT, INTS, default, optional, required},
-    formals,
-};
-use crate::bodies::activation;
-use crate::relations::{create, elementwise};
+use super::versions::{all, count};
+use crate::{bodies, gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+pub const OPERATORS: &[Operator] = &all::<{ count(TABLE) }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    BERNOULLI.body_of(activation::bernoulli),
-    BERNOULLI.since(15).body_of(activation::bernoulli),
+    BERNOULLI,
+    DROPOUT.effects(Effects::RANDOM),
+    DROPOUT.since(10),
+    DROPOUT.since(6).effects(Effects::RANDOM),
     MULTINOMIAL,
-    MULTINOMIAL.since(7),
     RANDOM_NORMAL,
-    RANDOM_NORMAL.since(1),
     RANDOM_NORMAL_LIKE,
-    RANDOM_NORMAL_LIKE.since(1),
     RANDOM_UNIFORM,
-    RANDOM_UNIFORM.since(1),
     RANDOM_UNIFORM_LIKE,
-    RANDOM_UNIFORM_LIKE.since(1),
 ];
 
 const BERNOULLI: Operator = Operator::new("", "Bernoulli", 22)
-    .attrs(&[optional(INT, "dtype"), optional(FLOAT, "seed")])
     .effects(Effects::RANDOM)
-    .infer(elementwise::like)
+    .infer(relations::shared::elementwise::like)
+    .body_of(bodies::random::bernoulli)
     .doc("Draws 0 or 1 with the given probabilities.");
 
+const DROPOUT: Operator = Operator::new("", "Dropout", 22)
+    .infer(relations::random::dropout)
+    .compute(kernels::random::dropout)
+    .gradient_of(gradients::random::dropout)
+    .doc("Random elements set to zero in training; nothing else.");
+
 const MULTINOMIAL: Operator = Operator::new("", "Multinomial", 22)
-    .attrs(&[default(INT, "dtype", "6"), default(INT, "sample_size", "1"), optional(FLOAT, "seed")])
     .effects(Effects::RANDOM)
-    .infer(create::multinomial)
+    .infer(relations::random::multinomial)
     .doc("Draws of classes with the given log-probabilities.");
 
 const RANDOM_NORMAL: Operator = Operator::new("", "RandomNormal", 22)
-    .inputs(0, 0)
-    .attrs(&[
-        default(INT, "dtype", "1"),
-        default(FLOAT, "mean", "0.0"),
-        default(FLOAT, "scale", "1.0"),
-        optional(FLOAT, "seed"),
-        required(INTS, "shape"),
-    ])
     .effects(Effects::RANDOM)
-    .infer(create::random)
+    .infer(relations::random::random)
     .doc("Normally distributed random numbers.");
 
 const RANDOM_NORMAL_LIKE: Operator = Operator::new("", "RandomNormalLike", 22)
-    .attrs(&[
-        optional(INT, "dtype"),
-        default(FLOAT, "mean", "0.0"),
-        default(FLOAT, "scale", "1.0"),
-        optional(FLOAT, "seed"),
-    ])
     .effects(Effects::RANDOM)
-    .infer(elementwise::like)
+    .infer(relations::shared::elementwise::like)
     .doc("Normally distributed random numbers in the shape of a tensor.");
 
 const RANDOM_UNIFORM: Operator = Operator::new("", "RandomUniform", 22)
-    .inputs(0, 0)
-    .attrs(&[
-        default(INT, "dtype", "1"),
-        default(FLOAT, "high", "1.0"),
-        default(FLOAT, "low", "0.0"),
-        optional(FLOAT, "seed"),
-        required(INTS, "shape"),
-    ])
     .effects(Effects::RANDOM)
-    .infer(create::random)
+    .infer(relations::random::random)
     .doc("Uniformly distributed random numbers.");
 
 const RANDOM_UNIFORM_LIKE: Operator = Operator::new("", "RandomUniformLike", 22)
-    .attrs(&[
-        optional(INT, "dtype"),
-        default(FLOAT, "high", "1.0"),
-        default(FLOAT, "low", "0.0"),
-        optional(FLOAT, "seed"),
-    ])
     .effects(Effects::RANDOM)
-    .infer(elementwise::like)
+    .infer(relations::shared::elementwise::like)
     .doc("Uniformly distributed random numbers in the shape of a tensor.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,0 +1,13 @@
+//! What the evaluators of several families use.
+
+pub mod cx;
+pub mod doubles;
+pub mod doubt;
+pub mod elementwise;
+pub mod elems;
+pub mod index;
+pub mod lines;
+pub mod minifloat;
+pub mod scalar;
+pub mod shape;
+pub mod window;
