@@ -3,6 +3,15 @@
 //! An evaluator either returns the result that ONNX determines, or reports that it does not cover the call: where the
 //! standard leaves a result open and runtimes disagree, nothing is folded. Uniform arguments have uniform results,
 //! without being expanded.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `shared`: what the evaluators of several families use
+//! 2. `cast`: casts between all element types
+//! 3. `text`: strings
+//! 4. `quantize`: quantised numbers to real ones and back, with one scale or one for each index along an axis
 
 mod activation;
 mod arithmetic;

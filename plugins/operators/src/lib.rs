@@ -1,4 +1,15 @@
 //! ONNX operators: schemas, type relations, effects and fusion kinds.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `attrs`: the attributes of a call, or their defaults in its version of the operator
+//! 2. `bodies`: operators in terms of other operators
+//! 3. `gradients`: the gradients of operators, made for a call
+//! 4. `kernels`: the kernels of operators: the loop program that computes one call
+//! 5. `relations`: type relations, by hand
+//! 6. `schema`: what is said of each operator: what the ONNX standard says of its versions, and where its parts are
 
 mod attrs;
 mod bodies;

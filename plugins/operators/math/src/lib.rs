@@ -12,6 +12,24 @@
 //! assert_eq!(defaults::float("Selu", "alpha", 22), Some(1.673_263_2));
 //! assert_eq!(AutoPad::SameLower.split(3), (2, 1));
 //! ```
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `math`: functions of one number
+//! 2. `activation`: activation functions and their coefficients
+//! 3. `create`: tensors made of numbers
+//! 4. `defaults`: the default values of attributes of ONNX's own operators, by version
+//! 5. `join`: tensors joined and split
+//! 6. `movement`: elements moved
+//! 7. `pad`: borders
+//! 8. `recurrent`: recurrent networks: the equations of a step, and the functions in them
+//! 9. `reshape`: shapes
+//! 10. `resize`: resizing by interpolation, one axis after another
+//! 11. `signal`: windows of signals: a constant less a cosine of one turn, and a cosine of two turns, each with a
+//!     weight
+//! 12. `window`: windows that slide over spatial axes, of convolutions and pooling
 
 pub mod activation;
 pub mod create;
