@@ -319,6 +319,12 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
     if !schema.macs.is_empty() {
         writeln!(out, "\nmultiply-accumulates\n  {}", schema.macs).expect("a string takes everything");
     }
+    if !schema.properties.is_empty() {
+        out.push_str("\nproperties\n");
+        for (name, value) in &schema.properties {
+            writeln!(out, "  {name} = {value:?}").expect("a string takes everything");
+        }
+    }
     if op.has_verifier {
         out.push_str("\nverifier\n  calls that passes make are checked by it\n");
     }

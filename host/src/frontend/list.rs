@@ -17,6 +17,7 @@ use relais_plugin_api::{
     pattern::{self, Rule},
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The kinds of items that can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +187,7 @@ pub fn operator_json(op: &OperatorRecord) -> Value {
         "types": schema.types.iter().map(type_var_json).collect::<Vec<_>>(),
         "commutative": schema.is_commutative,
         "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
+        "properties": schema.properties.iter().cloned().collect::<BTreeMap<String, String>>(),
         "macs": (!schema.macs.is_empty()).then_some(schema.macs),
         "body": (!schema.body.is_empty()).then_some(schema.body),
         "doc": op.doc(),

@@ -3,7 +3,7 @@
 use crate::{
     abi::RequestCx,
     error::OpError,
-    op::{AttrFacts, FormalFacts, InferCx, OpSchema, TypeVarFacts, tags::formal_kind},
+    op::{AttrFacts, FormalFacts, FusionKind, InferCx, OpSchema, TypeVarFacts, tags::formal_kind},
     relations::{Blaming, Checking, Operators, Typing, other_index, other_op},
     request::InferRequest,
 };
@@ -206,5 +206,7 @@ fn schema(op: CoreOp) -> OpSchema {
         has_kernel: false,
         layouts: Vec::new(),
         macs: String::new(),
+        fusion: FusionKind::OPAQUE,
+        properties: Vec::new(),
     }
 }

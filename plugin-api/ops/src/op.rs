@@ -6,6 +6,7 @@ mod evaluation;
 mod kernel;
 mod layout;
 mod macs;
+mod properties;
 pub mod record;
 mod relation;
 mod schema;
@@ -20,6 +21,7 @@ pub(crate) use kernel::{make_kernel, static_sizes};
 pub use layout::{Layout, LayoutFacts};
 pub use macs::Macs;
 pub(crate) use macs::is_formula;
+pub use properties::{Axes, AxisFrom, Exactness, Precision, property};
 pub use relation::{InferCx, InferFn, ResultTypes, relate};
 pub use schema::{CallFault, CallRule, FormalFacts, OpSchema, TypeVarFacts};
 
@@ -215,6 +217,14 @@ pub struct Operator {
     pub layouts: &'static [Layout],
     /// How many multiply-accumulates a call takes; empty when it takes none, or its body says how many.
     pub macs: &'static str,
+    /// How calls treat the axes of their values.
+    pub axes: Option<Axes<'static>>,
+    /// For which element types every runtime computes the same bits.
+    pub exact: Option<Exactness>,
+    /// The precision of calls where a lower one is asked for.
+    pub precision: Option<Precision<'static>>,
+    /// Further properties: name and value.
+    pub properties: &'static [(&'static str, &'static str)],
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -244,6 +254,10 @@ impl Operator {
             compute: None,
             layouts: &[],
             macs: "",
+            axes: None,
+            exact: None,
+            precision: None,
+            properties: &[],
             doc: "",
         }
     }
@@ -442,6 +456,45 @@ impl Operator {
     /// ```
     pub const fn macs(mut self, formula: &'static str) -> Self {
         self.macs = formula;
+        self
+    }
+
+    /// Says how calls treat the axes of their values, by which transposes are moved past them. An elementwise operator
+    /// needs nothing but its [fusion kind](Self::fusion).
+    ///
+    /// ```
+    /// use relais_plugin_api::op::{Axes, FusionKind, Operator};
+    /// const SCALE: Operator =
+    ///     Operator::new("acme", "Scale", 1).inputs(2, 2).fusion(FusionKind::BROADCAST).axes(Axes::Broadcast);
+    /// const NORM: Operator = Operator::new("acme", "Norm", 1).axes(Axes::along("axis").sums());
+    /// ```
+    pub const fn axes(mut self, axes: Axes<'static>) -> Self {
+        self.axes = Some(axes);
+        self
+    }
+
+    /// Says for which element types every runtime computes the same bits. `FoldConstant` with `exact = true` computes such
+    /// calls only.
+    pub const fn exact(mut self, exact: Exactness) -> Self {
+        self.exact = Some(exact);
+        self
+    }
+
+    /// Says in which precision calls are computed where a lower one is asked for. Calls of other operators follow their
+    /// arguments.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::{Operator, Precision};
+    /// const TOTAL: Operator = Operator::new("acme", "Total", 1).precision(Precision::Keep("it adds up many terms"));
+    /// ```
+    pub const fn precision(mut self, precision: Precision<'static>) -> Self {
+        self.precision = Some(precision);
+        self
+    }
+
+    /// Sets properties that passes of one's own ask for; their names contain a dot: `("acme.color", "red")`.
+    pub const fn properties(mut self, properties: &'static [(&'static str, &'static str)]) -> Self {
+        self.properties = properties;
         self
     }
 

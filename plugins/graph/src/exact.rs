@@ -1,83 +1,12 @@
-//! N6: which operators every runtime computes to the same bits.
+//! N6: which calls every runtime computes to the same bits.
 
-use crate::numbers::is_of_onnx;
-use relais_plugin_api::{ir::Type, prelude::*};
+use relais_plugin_api::{infer::Operators, ir::Type, op::Exactness, prelude::*};
 
-/// These move elements about, whatever their type.
-const MOVING: &[&str] = &[
-    "Compress",
-    "Concat",
-    "ConstantOfShape",
-    "DepthToSpace",
-    "Expand",
-    "EyeLike",
-    "Flatten",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "Identity",
-    "NonZero",
-    "OneHot",
-    "Pad",
-    "Reshape",
-    "ReverseSequence",
-    "Shape",
-    "Size",
-    "Slice",
-    "SpaceToDepth",
-    "Split",
-    "Squeeze",
-    "Tile",
-    "Transpose",
-    "Trilu",
-    "Unsqueeze",
-    "Where",
-];
-
-/// The standard for floating-point numbers determines the last bit of these, or they choose among their arguments.
-const ROUNDING_ONCE: &[&str] = &[
-    "Abs",
-    "Add",
-    "ArgMax",
-    "ArgMin",
-    "Cast",
-    "CastLike",
-    "Ceil",
-    "Clip",
-    "Div",
-    "Equal",
-    "Floor",
-    "Greater",
-    "GreaterOrEqual",
-    "IsInf",
-    "IsNaN",
-    "Less",
-    "LessOrEqual",
-    "Max",
-    "Min",
-    "Mul",
-    "Neg",
-    "ReduceMax",
-    "ReduceMin",
-    "Relu",
-    "Round",
-    "Sign",
-    "Sqrt",
-    "Sub",
-    "TopK",
-];
-
-/// Not these of integers: runtimes go through floating-point numbers.
-const INEXACT_OF_INTEGERS: &[&str] =
-    &["Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Mean", "Resize"];
-
-/// Whether every runtime gives the same bits for a call.
-pub fn is_exact(f: &Function, call: CallView<'_>) -> bool {
-    if !is_of_onnx(f, call) {
-        return false;
-    }
-    let name = call.op_name();
-    if MOVING.contains(&name) {
+/// Whether every runtime gives the same bits for a call, by what its operator's record says and the types of its values.
+pub fn is_exact(f: &Function, ops: &dyn Operators, call: CallView<'_>) -> bool {
+    let schema = call.op().and_then(|op| ops.schema(op));
+    let exactness = schema.map_or(Exactness::Never, |schema| schema.exactness());
+    if exactness == Exactness::Moved {
         return true;
     }
     let result = match f.type_of(call.id) {
@@ -91,8 +20,9 @@ pub fn is_exact(f: &Function, call: CallView<'_>) -> bool {
     let is_whole = |elem: ElemType| elem.is_integer() || elem == ElemType::BOOL;
     // Shorter ones pass through longer ones, and may be rounded twice.
     let is_plain = |elem: ElemType| is_whole(elem) || matches!(elem, ElemType::FLOAT | ElemType::DOUBLE);
-    match types.iter().all(|&elem| is_whole(elem)) {
-        true => !INEXACT_OF_INTEGERS.contains(&name),
-        false => ROUNDING_ONCE.contains(&name) && types.iter().all(|&elem| is_plain(elem)),
+    match exactness {
+        Exactness::Rounded => types.iter().all(|&elem| is_plain(elem)),
+        Exactness::Integers => types.iter().all(|&elem| is_whole(elem)),
+        _ => false,
     }
 }

@@ -146,7 +146,7 @@ fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, decli
     let plan = plan(f, ops, budget, |ops, call| {
         let Some(op) = call.op() else { return false };
         let effects = ops.effects(op);
-        effects.is_mergeable() && effects.is_removable() && reason_to_keep(f, call, op, extent).is_none()
+        effects.is_mergeable() && effects.is_removable() && reason_to_keep(f, ops, call, op, extent).is_none()
     });
     declined.extend(plan.declined);
     let mut values = plan.values;
@@ -167,11 +167,17 @@ fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, decli
 }
 
 /// Why a call of constants stays, however small its result is.
-fn reason_to_keep(f: &Function, call: CallView<'_>, op: OpId, extent: Extent) -> Option<&'static str> {
+fn reason_to_keep(
+    f: &Function,
+    ops: &dyn Operators,
+    call: CallView<'_>,
+    op: OpId,
+    extent: Extent,
+) -> Option<&'static str> {
     if extent.quantization == Quantization::Keep && is_quantization(f, op) {
         return Some("runtimes find integer kernels by it");
     }
-    let is_inexact = extent.numbers == Numbers::Exact && !is_exact(f, call);
+    let is_inexact = extent.numbers == Numbers::Exact && !is_exact(f, ops, call);
     is_inexact.then_some("runtimes may compute it to another last bit")
 }
 
@@ -309,7 +315,7 @@ impl ConstantFolder<'_> {
             .iter()
             .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
             .collect();
-        if let Some(reason) = reason_to_keep(f, call, op, self.extent) {
+        if let Some(reason) = reason_to_keep(f, self.ops, call, op, self.extent) {
             self.declined.push((call.id, reason.to_owned()));
             return None;
         }

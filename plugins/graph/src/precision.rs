@@ -7,7 +7,7 @@ use crate::{
 use relais_plugin_api::{
     boundary::record::formal_kind,
     ir::{BlockId, Type, Users, Walk, WalkStep, kind, normal_domain},
-    op::{FormalFacts, OpSchema},
+    op::{FormalFacts, OpSchema, Precision},
     pass::OpFactsTable,
     prelude::*,
 };
@@ -16,96 +16,29 @@ use std::{
     fmt,
 };
 
-/// Operators of the lower precision, whatever their arguments were computed in: nearly all of the time and of the weights
-/// is in them, and runtimes add up their products in `float32`.
-const ALWAYS: [&str; 12] = [
-    "Conv",
-    "ConvTranspose",
-    "DeformConv",
-    "Einsum",
-    "GRU",
-    "Gemm",
-    "LSTM",
-    "MatMul",
-    "RNN",
-    "com.microsoft::FusedConv",
-    "com.microsoft::FusedGemm",
-    "com.microsoft::FusedMatMul",
-];
-
-const SUMS: &str = "it adds up or multiplies many terms";
-const NORMALIZES: &str = "it divides by a sum of many terms";
+/// Why the square of a value, as a product, keeps its precision: as `Pow` does.
 const GROWS: &str = "its results may be out of the range that its arguments are in";
-const PLACES: &str = "its values are positions";
-
-/// Operators that are never of the lower precision, and why.
-const NEVER: [(&str, &[&str]); 4] = [
-    (
-        SUMS,
-        &[
-            "CumProd",
-            "CumSum",
-            "DFT",
-            "Det",
-            "GlobalAveragePool",
-            "GlobalLpPool",
-            "LpPool",
-            "NegativeLogLikelihoodLoss",
-            "ReduceL1",
-            "ReduceL2",
-            "ReduceLogSum",
-            "ReduceLogSumExp",
-            "ReduceMean",
-            "ReduceProd",
-            "ReduceSum",
-            "ReduceSumSquare",
-            "STFT",
-            "SoftmaxCrossEntropyLoss",
-        ],
-    ),
-    (
-        NORMALIZES,
-        &[
-            "BatchNormalization",
-            "GroupNormalization",
-            "InstanceNormalization",
-            "LRN",
-            "LayerNormalization",
-            "LogSoftmax",
-            "LpNormalization",
-            "MeanVarianceNormalization",
-            "RMSNormalization",
-            "SimplifiedLayerNormalization",
-            "Softmax",
-            "com.microsoft::SkipLayerNormalization",
-            "com.microsoft::SkipSimplifiedLayerNormalization",
-        ],
-    ),
-    (GROWS, &["Acosh", "Atanh", "Cosh", "Exp", "Log", "Pow", "Reciprocal", "Sinh", "Softplus", "Tan"]),
-    (PLACES, &["AffineGrid", "GridSample", "MaxRoiPool", "Range", "RoiAlign"]),
-];
 
 /// The fewest elements of a constant that is weights rather than a few numbers of which shapes are computed.
 const WEIGHTS: u64 = 256;
 
 /// The rule that decides whether a call is of the lower precision: TVM's categories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Category {
-    /// It is.
+enum Category<'a> {
+    /// It is: nearly all of the time and of the weights is in such calls, and runtimes add up their products in `float32`.
     Always,
     /// It is if its arguments are.
     Follow,
     /// It is not, for this reason.
-    Never(&'static str),
+    Never(&'a str),
 }
 
-impl Category {
-    fn of(name: &str, call: CallView<'_>) -> Self {
-        let never = NEVER.iter().find(|(_, names)| names.contains(&name));
-        match (never, call.args()) {
-            (Some((why, _)), _) => Self::Never(why),
-            _ if ALWAYS.contains(&name) => Self::Always,
-            (_, [a, b]) if name == "Mul" && a == b => Self::Never(GROWS),
+impl<'a> Category<'a> {
+    fn of(call: CallView<'_>, schema: Option<&'a OpSchema>) -> Self {
+        match (schema.and_then(OpSchema::precision), call.args()) {
+            (Some(Precision::Keep(why)), _) => Self::Never(why),
+            (Some(Precision::Lower), _) => Self::Always,
+            (_, [a, b]) if call.is_op("Mul") && a == b => Self::Never(GROWS),
             _ => Self::Follow,
         }
     }
@@ -313,7 +246,8 @@ impl Planner<'_> {
         let (f, to) = (self.f, self.request.to);
         let name = full_name(f, call);
         let keeps = |why: fmt::Arguments<'_>| format!("`{name}` keeps float32: {why}");
-        let category = match Category::of(&name, call) {
+        let schema = self.ops.of(call).and_then(|facts| facts.schema());
+        let category = match Category::of(call, schema) {
             _ if self.request.keep.contains(&name) => return Err(Kept::For(keeps(format_args!("it is to be kept")))),
             Category::Never(why) => return Err(Kept::For(keeps(format_args!("{why}")))),
             category => category,

@@ -2,7 +2,7 @@
 
 use relais_plugin_api::{
     ir::{Dims, attr_kind::*},
-    op::{AttrSchema, Effects, Formal, FusionKind, Layout, Required, TypeVar, shapes::*},
+    op::{AttrSchema, Effects, Formal, FusionKind, Layout, Precision, Required, TypeVar, shapes::*},
     prelude::*,
 };
 
@@ -114,6 +114,7 @@ pub const OPERATORS: &[Operator] = &[
         ])
         .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
         .infer(conv)
+        .precision(Precision::Lower)
         .doc("A convolution and what is computed of its result."),
     op("FusedGemm")
         .macs("y0 * x0 / y0[0]")
@@ -144,6 +145,7 @@ pub const OPERATORS: &[Operator] = &[
         ])
         .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
         .infer(gemm)
+        .precision(Precision::Lower)
         .doc("A product of matrices with a summand, and what is computed of it."),
     op("FusedMatMul")
         .macs("?")
@@ -159,6 +161,7 @@ pub const OPERATORS: &[Operator] = &[
             default(INT, "transBatchB", "0"),
         ])
         .infer(mat_mul)
+        .precision(Precision::Lower)
         .doc("A product of matrices, which may be transposed, times a number."),
     op("Gelu")
         .takes(&[Formal::single("X", "T")])
@@ -282,6 +285,7 @@ pub const OPERATORS: &[Operator] = &[
         .types(SUMMED)
         .attrs(&[default(FLOAT, "epsilon", "1e-12")])
         .infer(skip)
+        .precision(NORMALIZES)
         .doc("A sum, normalised, scaled and shifted."),
     op("SkipSimplifiedLayerNormalization")
         .inputs(3, 4)
@@ -296,6 +300,7 @@ pub const OPERATORS: &[Operator] = &[
         .types(SUMMED)
         .attrs(&[default(FLOAT, "epsilon", "1e-12")])
         .infer(skip)
+        .precision(NORMALIZES)
         .doc("A sum, divided by its root mean square and scaled."),
 ];
 
@@ -305,6 +310,9 @@ const SUMS: &[Formal] = &[
     Formal::optional("inv_std_var", "U"),
     Formal::optional("input_skip_bias_sum", "T"),
 ];
+
+/// As ONNX's normalisations.
+const NORMALIZES: Precision<'static> = Precision::Keep("it divides by a sum of many terms");
 
 const fn op(name: &'static str) -> Operator {
     Operator::new("com.microsoft", name, 1)

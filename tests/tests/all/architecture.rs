@@ -175,6 +175,19 @@ fn dependencies_point_one_way() {
     assert!(n_plugins >= 3);
 }
 
+/// Authors of passes on loop programs have more names, and nothing else that crosses the boundary: the layouts of which
+/// the fingerprint is made, and the records, are those of crates below, which do not know the feature.
+#[test]
+fn a_feature_of_the_interface_adds_names_alone() {
+    let knows = |file: &(String, String)| file.1.contains("feature = \"loop-analysis\"");
+    let files: Vec<String> = sources("plugin-api").into_iter().filter(knows).map(|(file, _)| file).collect();
+    assert_eq!(files, ["plugin-api/src/prim.rs"]);
+    let exports = &sources("plugin-api")["plugin-api/src/prim.rs"];
+    let (_, behind) = exports.rsplit_once("#[cfg(feature = \"loop-analysis\")]").unwrap();
+    let behind = behind.replace("#[doc(inline)]", "");
+    assert!(behind.trim_start().starts_with("pub use relais_loop_analysis"), "{behind}");
+}
+
 #[test]
 fn the_host_names_no_pass_and_no_operator() {
     let names = Libraries::open(&workspace().plugins).names();

@@ -161,6 +161,74 @@ fn a_form_that_computes_something_else_is_found() {
     }
 }
 
+/// A chain of transposes around calls, which vanish where all of them let transposes pass.
+fn between(calls: &str) -> String {
+    format!(
+        r#"def @main(%x: Tensor[(2, 3, 4), float32]) -> (%y) #[opset = {{"": 17, "acme": 1}}] {{
+  %1 = Transpose(%x, perm = [0, 2, 1]);
+  {calls}
+  %y = Transpose(%2, perm = [0, 2, 1]);
+  %y
+}}
+"#
+    )
+}
+
+const SIMPLIFY: &str = "opt_level = 3\nsteps = [\"SimplifyTranspose\"]\n";
+
+#[test]
+fn transposes_move_past_operators_whose_records_say_how() {
+    let elementwise = between("%2 = acme::Bend(%1);");
+    converts("axes-elementwise", &elementwise, SIMPLIFY, 0, &["acme::Bend(%x)"]);
+    let broadcast = between("%c = const(float32, (3), [1.0, 2.0, 3.0]); %2 = acme::Blend(%1, %c);");
+    converts("axes-broadcast", &broadcast, SIMPLIFY, 0, &["(1, 3, 1)"]);
+    let along = between("%2 = acme::Share(%1);");
+    converts("axes-along", &along, SIMPLIFY, 0, &["over = 1"]);
+}
+
+#[test]
+fn transposes_stay_beside_operators_of_which_nothing_is_said() {
+    converts("axes-unknown", &between("%2 = acme::Plain(%1);"), SIMPLIFY, 2, &["acme::Plain("]);
+}
+
+#[test]
+fn a_precision_is_kept_for_the_reason_of_the_record() {
+    let here = folder("precision-of-record");
+    let model = between("%2 = acme::Share(%1);").replace("%1 = Transpose", "%m = MatMul(%x, %w); %1 = Transpose");
+    let model = model.replace("float32]) ->", "float32], %w: Tensor[(4, 4), float32]) ->");
+    let run = run(&here, &model, &pass("ToMixedPrecision", ""), "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(text.contains("Tensor[(2, 3, 4), float16] = MatMul("), "{text}\n{}", run.stderr);
+    assert!(text.contains("Tensor[(2, 4, 3), float32] = acme::Share("), "{text}");
+}
+
+#[test]
+fn exact_calls_are_those_whose_record_says_so() {
+    let here = folder("exact-of-record");
+    let model = r#"def @main() -> (%y, %z) #[opset = {"": 17, "acme": 1}] {
+  %y = acme::Bend([-1.0, 2.0]);
+  %z = acme::Plain([-1.0, 2.0]);
+  (%y, %z)
+}
+"#;
+    run(&here, model, &pass("FoldConstant", "exact = true"), "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(text.contains("acme::Plain(") && !text.contains("acme::Bend("), "{text}");
+    run(&here, model, &pass("FoldConstant", ""), "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(!text.contains("acme::Plain("), "{text}");
+}
+
+#[test]
+fn properties_are_described() {
+    let mut relais = command();
+    relais.args(["describe", "acme::Bend", "--allow-writable-plugins", "--plugin"]).arg(plugin("layouts"));
+    let said = Run::of(&mut relais).expect_success().stdout;
+    assert!(said.contains("\nproperties\n  exact = \"rounded\"\n  acme.color = \"red\"\n"), "{said}");
+    let said = relais_tests::cli::relais(["describe", "Softmax"]).expect_success().stdout;
+    assert!(said.contains("axes = \"along axis sums\"") && said.contains("precision = \"keep: it divides"), "{said}");
+}
+
 #[test]
 fn layouts_are_described() {
     let mut relais = command();

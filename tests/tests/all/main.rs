@@ -47,6 +47,7 @@ mod names;
 mod nests;
 mod node_cases;
 mod numbers;
+mod operator_lists;
 mod operators;
 mod opsets;
 mod out_of_tree;

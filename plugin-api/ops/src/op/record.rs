@@ -58,6 +58,7 @@ pub const fn operator(w: &mut Writer<'_>, op: &Operator) {
         assert!(is_formula(op.macs, op.inputs.1, op.outputs.1), "a formula of sizes: `y0 * x1 / x1[0]`");
         w.text(op_tag::MACS, op.macs);
     }
+    properties::write(w, op);
     formals(w, op_tag::INPUT, op.takes, op);
     formals(w, op_tag::OUTPUT, op.gives, op);
     let mut i = 0;

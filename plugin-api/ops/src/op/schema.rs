@@ -1,7 +1,11 @@
 //! An operator's record, as used to check calls of it.
 
-use super::{LayoutFacts, attr::AttrFacts};
-use crate::op::tags::{formal_kind, formal_tag, op_flag, op_tag, type_var_tag};
+use super::{
+    FusionKind, LayoutFacts,
+    attr::AttrFacts,
+    properties::{Axes, Exactness, Precision, property},
+};
+use crate::op::tags::{formal_kind, formal_tag, op_flag, op_tag, property_tag, type_var_tag};
 use crate::request::CallValue;
 use relais_ir::diagnostics::PassError;
 use relais_ir::{wire::Fields, *};
@@ -33,6 +37,10 @@ pub struct OpSchema {
     pub layouts: Vec<LayoutFacts>,
     /// How many multiply-accumulates a call takes, for [`Macs::of_call`](super::Macs::of_call); empty when nothing is said.
     pub macs: String,
+    /// The fusion kind.
+    pub fusion: FusionKind,
+    /// What is said of it for passes that ask: name and value, each name once.
+    pub properties: Vec<(String, String)>,
 }
 
 /// A formal input or result of an operator's record.
@@ -159,6 +167,8 @@ impl OpSchema {
             has_kernel: false,
             layouts: Vec::new(),
             macs: String::new(),
+            fusion: FusionKind::OPAQUE,
+            properties: Vec::new(),
         };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -171,6 +181,8 @@ impl OpSchema {
                 op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
                 op_tag::BODY => schema.body = field.text().unwrap_or_default().to_owned(),
                 op_tag::MACS => schema.macs = field.text().unwrap_or_default().to_owned(),
+                op_tag::FUSION => schema.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
+                op_tag::PROPERTY => schema.read_property(field.bytes),
                 op_tag::LAYOUT => schema.layouts.push(LayoutFacts::read(field.bytes)),
                 op_tag::FLAGS => {
                     let has = |flag| field.u32().is_ok_and(|flags| flags & flag != 0);
@@ -189,6 +201,44 @@ impl OpSchema {
             && self.attrs == other.attrs
             && formals(&self.formal_inputs) == formals(&other.formal_inputs)
             && formals(&self.formal_outputs) == formals(&other.formal_outputs)
+    }
+
+    fn read_property(&mut self, fields: &[u8]) {
+        let (mut name, mut value) = ("", "");
+        for field in Fields::new(fields).map_while(Result::ok) {
+            match field.tag {
+                property_tag::NAME => name = field.text().unwrap_or_default(),
+                property_tag::VALUE => value = field.text().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        self.properties.retain(|(known, _)| known != name);
+        if !name.is_empty() && !value.is_empty() {
+            self.properties.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
+    /// The value of a property, as the record states it.
+    pub fn property(&self, name: &str) -> Option<&str> {
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+    }
+
+    /// How calls treat the axes of their values, by the property or the fusion kind; `None` if nothing is known of it.
+    pub fn axes(&self) -> Option<Axes<'_>> {
+        match self.property(property::AXES) {
+            Some(axes) => Axes::parse(axes),
+            None => Axes::of_fusion(self.fusion, self.inputs.1),
+        }
+    }
+
+    /// For which element types every runtime computes the same bits.
+    pub fn exactness(&self) -> Exactness {
+        self.property(property::EXACT).and_then(Exactness::parse).unwrap_or(Exactness::Never)
+    }
+
+    /// The precision of calls where a lower one is asked for; `None` if they follow their arguments.
+    pub fn precision(&self) -> Option<Precision<'_>> {
+        self.property(property::PRECISION).and_then(Precision::parse)
     }
 
     /// The attribute of a name.

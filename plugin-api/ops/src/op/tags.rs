@@ -34,6 +34,16 @@ pub mod op_tag {
     pub const LAYOUT: u16 = 15;
     /// The formula of a call's multiply-accumulates.
     pub const MACS: u16 = 16;
+    /// A property that passes ask for: fields of [`property_tag`](super::property_tag). Later ones of a name count.
+    pub const PROPERTY: u16 = 17;
+}
+
+/// The tags of a property of an operator.
+pub mod property_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// Value, a text; empty takes back what was said before.
+    pub const VALUE: u16 = 2;
 }
 
 /// The tags of a form of an operator.

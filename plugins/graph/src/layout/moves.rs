@@ -7,6 +7,7 @@ use crate::{
 use relais_plugin_api::{
     facts::OpFactsTable,
     ir::{AttrData, DimRec, Users},
+    op::{Axes, AxisFrom, OpSchema},
     prelude::*,
 };
 
@@ -69,92 +70,6 @@ pub struct Asked<'a, 'cx> {
     pub sums: Sums,
 }
 
-/// Elementwise calls of one argument; what else they take are numbers.
-const UNARY: &[&str] = &[
-    "Abs",
-    "Acos",
-    "Acosh",
-    "Asin",
-    "Asinh",
-    "Atan",
-    "Atanh",
-    "BitwiseNot",
-    "Cast",
-    "CastLike",
-    "Ceil",
-    "Celu",
-    "Clip",
-    "Cos",
-    "Cosh",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Identity",
-    "IsInf",
-    "IsNaN",
-    "LeakyRelu",
-    "Log",
-    "Mish",
-    "Neg",
-    "Not",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Sinh",
-    "Softplus",
-    "Softsign",
-    "Sqrt",
-    "Swish",
-    "Tan",
-    "Tanh",
-    "ThresholdedRelu",
-];
-
-/// Elementwise calls of several arguments, which are broadcast.
-const BROADCAST: &[&str] = &[
-    "Add",
-    "And",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Div",
-    "Equal",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Or",
-    "PRelu",
-    "Pow",
-    "Sub",
-    "Sum",
-    "Where",
-    "Xor",
-];
-
-/// Calls along one axis, which an attribute names: the operator, and the default.
-const ALONG: &[(&str, i64)] = &[("Split", 0), ("Softmax", -1), ("LogSoftmax", -1), ("Hardmax", -1)];
-
-/// The version from which on arguments are broadcast as they are today.
-const BROADCASTING: i64 = 8;
-
-/// The version from which on these are along one axis only.
-const ONE_AXIS: i64 = 13;
-
 /// A constant of at most that many bytes may be there twice.
 const SMALL: u64 = 4096;
 
@@ -165,49 +80,37 @@ impl Asked<'_, '_> {
     /// # Errors
     /// Returns the reason why it cannot be.
     pub fn move_of(&self, call: CallView<'_>, order: &[usize], side: Side) -> Result<Move, Reason> {
-        let Some(op) = call.op().filter(|_| is_of_onnx(self.f, call) && call.regions().is_empty()) else {
-            return Err(FIXED);
-        };
-        if is_quantization(self.f, op) {
+        let Some(facts) = self.ops.of(call).filter(|_| call.regions().is_empty()) else { return Err(FIXED) };
+        if call.op().is_some_and(|op| is_quantization(self.f, op)) {
             return Err("nothing is moved past a quantisation");
         }
-        let name = call.op_name();
-        if !matches!(name, "Split") && call.n_results().is_some() {
+        let axes = facts.schema().and_then(OpSchema::axes);
+        if call.n_results().is_some() && !matches!(axes, Some(Axes::Along { .. })) {
             return Err("the call has several results");
         }
         let one = Move { args: vec![0], has_results: true, ..Move::default() };
-        match name {
-            _ if UNARY.contains(&name) => Ok(one),
-            _ if BROADCAST.contains(&name) => self.broadcast(call, order),
+        match axes {
+            Some(Axes::Elementwise) => Ok(one),
+            Some(Axes::Broadcast) => self.broadcast(call, order),
+            Some(Axes::Along { axis, sums }) => self.along(call, axis, sums, order),
+            Some(Axes::Each { argument }) => {
+                let edit = self.reordered_list(call, argument, order)?;
+                Ok(Move { edits: vec![(argument, edit)], ..one })
+            }
+            Some(Axes::Reduce { attribute, sums }) => self.reduce(call, attribute, sums, order),
+            _ if is_of_onnx(self.f, call) => self.move_by_name(call, order, side),
+            _ => Err(FIXED),
+        }
+    }
+
+    /// The same, of an operator whose calls treat axes in a way of its own.
+    fn move_by_name(&self, call: CallView<'_>, order: &[usize], side: Side) -> Result<Move, Reason> {
+        let one = Move { args: vec![0], has_results: true, ..Move::default() };
+        match call.op_name() {
             "Concat" => self.concat(call, order),
-            _ if ALONG.iter().any(|&(along, _)| along == name) => self.along(call, order),
-            "CumSum" => {
-                self.sum(call)?;
-                let axis = self.constant(call, 1)?;
-                let moved = moved_axis(axis.to_i64().ok_or(UNKNOWN_AXES)?, order)?;
-                let axis = integers(axis.elem(), &[moved])?.reshaped(axis.dims()).map_err(|_| UNKNOWN_AXES)?;
-                Ok(Move { edits: vec![(1, Edit::Constant(axis))], ..one })
-            }
-            "ArgMax" | "ArgMin" => {
-                let attrs = self.ops.attrs(call);
-                let axis = attrs.int("axis").unwrap_or(0);
-                if attrs.int("keepdims").unwrap_or(1) == 0 {
-                    return self.without_axes(order, &[axis]).map(|_| Move {
-                        has_results: false,
-                        attrs: axis_attr(axis, order).into_iter().collect(),
-                        ..one
-                    });
-                }
-                Ok(Move { attrs: vec![Attr::new("axis", moved_axis(axis, order)?)], ..one })
-            }
-            _ if name.starts_with("Reduce") => self.reduce(call, order),
             "Pad" => self.pad(call, order),
             "Slice" => self.slice(call, order),
             "Resize" | "Upsample" => self.resize(call, order),
-            "Tile" => {
-                let edit = self.reordered_list(call, 1, order)?;
-                Ok(Move { edits: vec![(1, edit)], ..one })
-            }
             "Gather" => self.gather(call, order),
             "Squeeze" => {
                 let axes = self.axes(call)?;
@@ -290,9 +193,6 @@ impl Asked<'_, '_> {
     }
 
     fn broadcast(&self, call: CallView<'_>, order: &[usize]) -> Result<Move, Reason> {
-        if self.f.opset_version("").is_none_or(|version| version < BROADCASTING) {
-            return Err("arguments are broadcast in another way");
-        }
         let mut made = Move { has_results: true, ..Move::default() };
         for (at, &arg) in call.args().iter().enumerate().filter(|(_, arg)| !arg.is_absent()) {
             let shape = self.shape(call, at)?;
@@ -327,18 +227,23 @@ impl Asked<'_, '_> {
         Ok(made)
     }
 
-    fn along(&self, call: CallView<'_>, order: &[usize]) -> Result<Move, Reason> {
-        let name = call.op_name();
-        if name != "Split" {
-            if call.version() < ONE_AXIS {
-                return Err("the call is along several axes");
-            }
+    fn along(&self, call: CallView<'_>, axis: AxisFrom<'_>, sums: bool, order: &[usize]) -> Result<Move, Reason> {
+        if sums {
             self.sum(call)?;
         }
-        let default = ALONG.iter().find(|(along, _)| *along == name).map_or(0, |&(_, default)| default);
-        let axis = self.ops.attrs(call).int("axis").unwrap_or(default);
-        let attrs = vec![Attr::new("axis", moved_axis(axis, order)?)];
-        Ok(Move { args: vec![0], has_results: true, attrs, ..Move::default() })
+        let one = Move { args: vec![0], has_results: true, ..Move::default() };
+        match axis {
+            AxisFrom::Attribute(name) => {
+                let axis = self.ops.attrs(call).int(name).ok_or(UNKNOWN_AXES)?;
+                Ok(Move { attrs: vec![Attr::new(name.to_owned(), moved_axis(axis, order)?)], ..one })
+            }
+            AxisFrom::Argument(at) => {
+                let axis = self.constant(call, at)?;
+                let moved = moved_axis(axis.to_i64().ok_or(UNKNOWN_AXES)?, order)?;
+                let axis = integers(axis.elem(), &[moved])?.reshaped(axis.dims()).map_err(|_| UNKNOWN_AXES)?;
+                Ok(Move { edits: vec![(at, Edit::Constant(axis))], ..one })
+            }
+        }
     }
 
     /// The axes that a call lists as its second argument, or as an attribute.
@@ -370,16 +275,23 @@ impl Asked<'_, '_> {
         }
     }
 
-    fn reduce(&self, call: CallView<'_>, order: &[usize]) -> Result<Move, Reason> {
-        if !matches!(call.op_name(), "ReduceMax" | "ReduceMin") {
+    fn reduce(&self, call: CallView<'_>, attribute: &str, sums: bool, order: &[usize]) -> Result<Move, Reason> {
+        if sums {
             self.sum(call)?;
         }
         let attrs = self.ops.attrs(call);
-        let axes = match (call.arg(1), attrs.get("axes")) {
+        let keeps = attrs.int("keepdims").unwrap_or(1) != 0;
+        if let Some(axis) = attrs.int(attribute) {
+            if !keeps {
+                self.without_axes(order, &[axis])?;
+            }
+            let attrs = vec![Attr::new(attribute.to_owned(), moved_axis(axis, order)?)];
+            return Ok(Move { args: vec![0], has_results: keeps, attrs, ..Move::default() });
+        }
+        let axes = match (call.arg(1), attrs.get(attribute)) {
             (None, None) => Vec::new(),
             _ => self.axes(call)?,
         };
-        let keeps = attrs.int("keepdims").unwrap_or(1) != 0;
         if axes.is_empty() {
             let is_no_op = attrs.int("noop_with_empty_axes").unwrap_or(0) != 0;
             return Ok(Move { args: vec![0], has_results: keeps || is_no_op, ..Move::default() });
@@ -557,10 +469,6 @@ fn moved_axis(axis: i64, order: &[usize]) -> Result<i64, Reason> {
     let axis = if axis < 0 { axis + order.len() as i64 } else { axis };
     let place = order.iter().position(|&from| from as i64 == axis).ok_or(UNKNOWN_AXES)?;
     Ok(place as i64)
-}
-
-fn axis_attr(axis: i64, order: &[usize]) -> Option<Attr> {
-    moved_axis(axis, order).ok().map(|axis| Attr::new("axis", axis))
 }
 
 /// The order that leads back.

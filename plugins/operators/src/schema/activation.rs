@@ -1,6 +1,9 @@
 //! Activation functions.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{bodies, gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -21,7 +24,8 @@ const TABLE: &[Operator] = &[
     LEAKY_RELU.since(1),
     MISH,
     PRELU.body_of(bodies::activation::prelu),
-    PRELU.since(6),
+    // A slope for each channel.
+    Operator { axes: None, ..PRELU.since(6) },
     RELU.body_of(bodies::activation::relu),
     RELU.since(1),
     SELU.body_of(bodies::activation::selu),
@@ -48,6 +52,8 @@ const CLIP: Operator = Operator::new("", "Clip", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::activation::clip)
     .gradient_of(gradients::activation::clip)
+    .axes(Axes::Elementwise)
+    .exact(Exactness::Rounded)
     .doc("Elements limited to a range.");
 
 const ELU: Operator = Operator::new("", "Elu", 22)
@@ -97,6 +103,7 @@ const PRELU: Operator = Operator::new("", "PRelu", 16)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::activation::prelu)
     .gradient_of(gradients::activation::prelu)
+    .axes(Axes::Broadcast)
     .doc("A rectifier with given slopes below zero.");
 
 const RELU: Operator = Operator::new("", "Relu", 14)
@@ -104,6 +111,7 @@ const RELU: Operator = Operator::new("", "Relu", 14)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::activation::relu)
     .gradient_of(gradients::activation::relu)
+    .exact(Exactness::Rounded)
     .doc("The rectifier.");
 
 const SELU: Operator = Operator::new("", "Selu", 22)
@@ -133,6 +141,7 @@ const SOFTPLUS: Operator = Operator::new("", "Softplus", 22)
     .compute(kernels::activation::unary)
     .body_of(bodies::activation::softplus)
     .gradient_of(gradients::activation::softplus)
+    .precision(precision::GROWS)
     .doc("A smooth rectifier.");
 
 const SOFTSIGN: Operator = Operator::new("", "Softsign", 22)

@@ -1,6 +1,9 @@
 //! Arithmetic on several tensors.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -28,6 +31,8 @@ const ADD: Operator = Operator::new("", "Add", 14)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
     .gradient_of(gradients::arithmetic::add)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The sum of two tensors, broadcast.");
 
 const DIV: Operator = Operator::new("", "Div", 14)
@@ -36,6 +41,8 @@ const DIV: Operator = Operator::new("", "Div", 14)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
     .gradient_of(gradients::arithmetic::div)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The quotient of two tensors, broadcast.");
 
 const MAX: Operator = Operator::new("", "Max", 13)
@@ -44,6 +51,8 @@ const MAX: Operator = Operator::new("", "Max", 13)
     .infer(relations::arithmetic::variadic)
     .compute(kernels::arithmetic::variadic)
     .gradient_of(gradients::arithmetic::extreme)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The largest of any number of tensors, broadcast.");
 
 const MEAN: Operator = Operator::new("", "Mean", 13)
@@ -52,6 +61,8 @@ const MEAN: Operator = Operator::new("", "Mean", 13)
     .infer(relations::arithmetic::variadic)
     .compute(kernels::arithmetic::variadic)
     .gradient_of(gradients::arithmetic::mean)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Never)
     .doc("The mean of any number of tensors, broadcast.");
 
 const MIN: Operator = Operator::new("", "Min", 13)
@@ -60,6 +71,8 @@ const MIN: Operator = Operator::new("", "Min", 13)
     .infer(relations::arithmetic::variadic)
     .compute(kernels::arithmetic::variadic)
     .gradient_of(gradients::arithmetic::extreme)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The smallest of any number of tensors, broadcast.");
 
 const MOD: Operator = Operator::new("", "Mod", 28)
@@ -67,6 +80,7 @@ const MOD: Operator = Operator::new("", "Mod", 28)
     .fusion(FusionKind::BROADCAST)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::arithmetic::modulo)
+    .axes(Axes::Broadcast)
     .doc("The remainder of a division.");
 
 const MUL: Operator = Operator::new("", "Mul", 14)
@@ -75,6 +89,8 @@ const MUL: Operator = Operator::new("", "Mul", 14)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
     .gradient_of(gradients::arithmetic::mul)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The product of two tensors, broadcast.");
 
 const POW: Operator = Operator::new("", "Pow", 15)
@@ -82,6 +98,9 @@ const POW: Operator = Operator::new("", "Pow", 15)
     .infer(relations::shared::elementwise::binary_of_first)
     .compute(kernels::arithmetic::pow)
     .gradient_of(gradients::arithmetic::pow)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Never)
+    .precision(precision::GROWS)
     .doc("A power.");
 
 const SUB: Operator = Operator::new("", "Sub", 14)
@@ -89,6 +108,8 @@ const SUB: Operator = Operator::new("", "Sub", 14)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
     .gradient_of(gradients::arithmetic::sub)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("The difference of two tensors, broadcast.");
 
 const SUM: Operator = Operator::new("", "Sum", 13)
@@ -97,6 +118,7 @@ const SUM: Operator = Operator::new("", "Sum", 13)
     .infer(relations::arithmetic::variadic)
     .compute(kernels::arithmetic::variadic)
     .gradient_of(gradients::arithmetic::sum)
+    .axes(Axes::Broadcast)
     .doc("The sum of any number of tensors, broadcast.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

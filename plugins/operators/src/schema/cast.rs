@@ -20,6 +20,7 @@ const CAST: Operator = Operator::new("", "Cast", 28)
     .infer(relations::cast::cast)
     .compute(kernels::cast::cast)
     .gradient_of(gradients::cast::cast)
+    .exact(Exactness::Rounded)
     .doc("Elements converted to another type.");
 
 const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
@@ -29,6 +30,8 @@ const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
     .compute(kernels::cast::cast)
     .body_of(bodies::cast::cast_like)
     .gradient_of(gradients::cast::cast)
+    .axes(Axes::Elementwise)
+    .exact(Exactness::Rounded)
     .doc("Elements converted to the type of the second argument.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -15,12 +15,16 @@ const EQUAL: Operator = Operator::new("", "Equal", 19)
     .commutative(true)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are equal.");
 
 const GREATER: Operator = Operator::new("", "Greater", 13)
     .fusion(FusionKind::BROADCAST)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are greater.");
 
 const GREATER_OR_EQUAL: Operator = Operator::new("", "GreaterOrEqual", 16)
@@ -28,24 +32,30 @@ const GREATER_OR_EQUAL: Operator = Operator::new("", "GreaterOrEqual", 16)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
     .body(bodies::compare::GREATER_OR_EQUAL)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are greater or equal.");
 
 const IS_INF: Operator = Operator::new("", "IsInf", 20)
     .fusion(FusionKind::ELEMWISE)
     .infer(relations::shared::elementwise::predicate)
     .compute(kernels::compare::classify)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are infinite.");
 
 const IS_NAN: Operator = Operator::new("", "IsNaN", 20)
     .fusion(FusionKind::ELEMWISE)
     .infer(relations::shared::elementwise::predicate)
     .compute(kernels::compare::classify)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are not numbers.");
 
 const LESS: Operator = Operator::new("", "Less", 13)
     .fusion(FusionKind::BROADCAST)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are less.");
 
 const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
@@ -53,6 +63,8 @@ const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
     .body(bodies::compare::LESS_OR_EQUAL)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Rounded)
     .doc("Whether elements are less or equal.");
 
 const WHERE: Operator = Operator::new("", "Where", 16)
@@ -60,6 +72,8 @@ const WHERE: Operator = Operator::new("", "Where", 16)
     .infer(relations::compare::select)
     .compute(kernels::compare::choice)
     .gradient_of(gradients::compare::choice)
+    .axes(Axes::Broadcast)
+    .exact(Exactness::Moved)
     .doc("Elements of one tensor or another, by a condition.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

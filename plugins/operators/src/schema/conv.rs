@@ -21,6 +21,7 @@ const CONV: Operator = Operator::new("", "Conv", 22)
     .infer(relations::conv::conv)
     .compute(kernels::conv::conv)
     .gradient_of(gradients::conv::conv)
+    .precision(Precision::Lower)
     .doc("Convolution.");
 
 const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
@@ -36,12 +37,14 @@ const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
     .macs("x0 * x1 / x1[0]")
     .infer(relations::conv::conv_transpose)
     .compute(kernels::conv::conv_transpose)
+    .precision(Precision::Lower)
     .doc("Transposed convolution.");
 
 const DEFORM_CONV: Operator = Operator::new("", "DeformConv", 22)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .macs("y0 * x1 / x1[0]")
     .infer(relations::conv::conv)
+    .precision(Precision::Lower)
     .doc("Convolution that samples at learned offsets.");
 
 const QLINEAR_CONV: Operator = Operator::new("", "QLinearConv", 10)

@@ -13,6 +13,7 @@ const EINSUM: Operator = Operator::new("", "Einsum", 28)
     .macs("?")
     .infer(relations::einsum::einsum)
     .compute(kernels::einsum::einsum)
+    .precision(Precision::Lower)
     .doc("Einstein's summation convention.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,6 +1,9 @@
 //! Images: sampling, regions and grids.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{bodies, relations};
 use relais_plugin_api::op::*;
 
@@ -14,6 +17,7 @@ const AFFINE_GRID: Operator = Operator::new("", "AffineGrid", 20)
     .effects(Effects::TRAPS)
     .infer(relations::image::affine_grid)
     .body_of(bodies::image::affine_grid)
+    .precision(precision::PLACES)
     .doc("Sampling positions of an affine transformation.");
 
 const COL2IM: Operator = Operator::new("", "Col2Im", 18)
@@ -21,8 +25,10 @@ const COL2IM: Operator = Operator::new("", "Col2Im", 18)
     .infer(relations::image::col2im)
     .doc("Columns of overlapping blocks summed into an image.");
 
-const GRID_SAMPLE: Operator =
-    Operator::new("", "GridSample", 22).infer(relations::image::grid_sample).doc("Samples at the positions of a grid.");
+const GRID_SAMPLE: Operator = Operator::new("", "GridSample", 22)
+    .infer(relations::image::grid_sample)
+    .precision(precision::PLACES)
+    .doc("Samples at the positions of a grid.");
 
 const IMAGE_DECODER: Operator = Operator::new("", "ImageDecoder", 20)
     .effects(Effects::TRAPS)
@@ -32,6 +38,7 @@ const IMAGE_DECODER: Operator = Operator::new("", "ImageDecoder", 20)
 const MAX_ROI_POOL: Operator = Operator::new("", "MaxRoiPool", 22)
     .effects(Effects::TRAPS)
     .infer(relations::image::max_roi_pool)
+    .precision(precision::PLACES)
     .doc("Maxima over a grid in each region of interest.");
 
 const NON_MAX_SUPPRESSION: Operator = Operator::new("", "NonMaxSuppression", 11)
@@ -41,6 +48,7 @@ const NON_MAX_SUPPRESSION: Operator = Operator::new("", "NonMaxSuppression", 11)
 const ROI_ALIGN: Operator = Operator::new("", "RoiAlign", 22)
     .effects(Effects::TRAPS)
     .infer(relations::image::roi_align)
+    .precision(precision::PLACES)
     .doc("Averages of interpolated samples in each region of interest.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

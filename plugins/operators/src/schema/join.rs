@@ -14,6 +14,7 @@ const CONCAT: Operator = Operator::new("", "Concat", 13)
     .infer(relations::join::concat)
     .compute(kernels::join::concat)
     .gradient_of(gradients::join::concat)
+    .exact(Exactness::Moved)
     .doc("Tensors joined along an axis.");
 
 const SPLIT: Operator = Operator::new("", "Split", 18)
@@ -22,6 +23,8 @@ const SPLIT: Operator = Operator::new("", "Split", 18)
     .infer(relations::join::split)
     .compute(kernels::join::split)
     .gradient_of(gradients::join::split)
+    .axes(Axes::along("axis"))
+    .exact(Exactness::Moved)
     .doc("A tensor cut into parts along an axis.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

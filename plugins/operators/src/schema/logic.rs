@@ -27,6 +27,7 @@ const AND: Operator = Operator::new("", "And", 7)
     .commutative(true)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Both hold.");
 
 const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
@@ -40,6 +41,7 @@ const BITWISE_AND: Operator = Operator::new("", "BitwiseAnd", 18)
     .commutative(true)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Bitwise and.");
 
 const BITWISE_NOT: Operator = Operator::new("", "BitwiseNot", 18)
@@ -53,6 +55,7 @@ const BITWISE_OR: Operator = Operator::new("", "BitwiseOr", 18)
     .commutative(true)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Bitwise or.");
 
 const BITWISE_XOR: Operator = Operator::new("", "BitwiseXor", 18)
@@ -60,6 +63,7 @@ const BITWISE_XOR: Operator = Operator::new("", "BitwiseXor", 18)
     .commutative(true)
     .infer(relations::shared::elementwise::binary)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Bitwise exclusive or.");
 
 const NOT: Operator = Operator::new("", "Not", 1)
@@ -73,6 +77,7 @@ const OR: Operator = Operator::new("", "Or", 7)
     .commutative(true)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Either holds.");
 
 const XOR: Operator = Operator::new("", "Xor", 7)
@@ -80,6 +85,7 @@ const XOR: Operator = Operator::new("", "Xor", 7)
     .commutative(true)
     .infer(relations::shared::elementwise::compare)
     .compute(kernels::shared::elementwise::binary)
+    .axes(Axes::Broadcast)
     .doc("Exactly one holds.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,6 +1,9 @@
 //! Functions of one element.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -17,6 +20,7 @@ const ABS: Operator = Operator::new("", "Abs", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::abs)
+    .exact(Exactness::Rounded)
     .doc("The absolute value.");
 
 const ACOS: Operator = Operator::new("", "Acos", 22)
@@ -29,6 +33,7 @@ const ACOSH: Operator = Operator::new("", "Acosh", 22)
     .fusion(FusionKind::ELEMWISE)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
+    .precision(precision::GROWS)
     .doc("The inverse hyperbolic cosine.");
 
 const ASIN: Operator = Operator::new("", "Asin", 22)
@@ -54,6 +59,7 @@ const ATANH: Operator = Operator::new("", "Atanh", 22)
     .fusion(FusionKind::ELEMWISE)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
+    .precision(precision::GROWS)
     .doc("The inverse hyperbolic tangent.");
 
 const CEIL: Operator = Operator::new("", "Ceil", 13)
@@ -61,6 +67,7 @@ const CEIL: Operator = Operator::new("", "Ceil", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::steps)
+    .exact(Exactness::Rounded)
     .doc("The smallest integer not below.");
 
 const COS: Operator = Operator::new("", "Cos", 22)
@@ -75,6 +82,7 @@ const COSH: Operator = Operator::new("", "Cosh", 22)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::cosh)
+    .precision(precision::GROWS)
     .doc("The hyperbolic cosine.");
 
 const ERF: Operator = Operator::new("", "Erf", 13)
@@ -89,6 +97,7 @@ const EXP: Operator = Operator::new("", "Exp", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::exp)
+    .precision(precision::GROWS)
     .doc("The exponential.");
 
 const FLOOR: Operator = Operator::new("", "Floor", 13)
@@ -96,6 +105,7 @@ const FLOOR: Operator = Operator::new("", "Floor", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::steps)
+    .exact(Exactness::Rounded)
     .doc("The largest integer not above.");
 
 const LOG: Operator = Operator::new("", "Log", 13)
@@ -103,6 +113,7 @@ const LOG: Operator = Operator::new("", "Log", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::log)
+    .precision(precision::GROWS)
     .doc("The natural logarithm.");
 
 const NEG: Operator = Operator::new("", "Neg", 13)
@@ -110,6 +121,7 @@ const NEG: Operator = Operator::new("", "Neg", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::neg)
+    .exact(Exactness::Rounded)
     .doc("The negative.");
 
 const RECIPROCAL: Operator = Operator::new("", "Reciprocal", 13)
@@ -117,6 +129,7 @@ const RECIPROCAL: Operator = Operator::new("", "Reciprocal", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::math::reciprocal)
     .gradient_of(gradients::math::reciprocal)
+    .precision(precision::GROWS)
     .doc("One divided by the element.");
 
 const ROUND: Operator = Operator::new("", "Round", 22)
@@ -124,6 +137,7 @@ const ROUND: Operator = Operator::new("", "Round", 22)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::steps)
+    .exact(Exactness::Rounded)
     .doc("The nearest integer, halves to even.");
 
 const SIGN: Operator = Operator::new("", "Sign", 13)
@@ -131,6 +145,7 @@ const SIGN: Operator = Operator::new("", "Sign", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::math::sign)
     .gradient_of(gradients::math::steps)
+    .exact(Exactness::Rounded)
     .doc("The sign.");
 
 const SIN: Operator = Operator::new("", "Sin", 22)
@@ -145,6 +160,7 @@ const SINH: Operator = Operator::new("", "Sinh", 22)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::sinh)
+    .precision(precision::GROWS)
     .doc("The hyperbolic sine.");
 
 const SQRT: Operator = Operator::new("", "Sqrt", 13)
@@ -152,6 +168,7 @@ const SQRT: Operator = Operator::new("", "Sqrt", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::sqrt)
+    .exact(Exactness::Rounded)
     .doc("The square root.");
 
 const TAN: Operator = Operator::new("", "Tan", 22)
@@ -159,6 +176,7 @@ const TAN: Operator = Operator::new("", "Tan", 22)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::shared::elementwise::unary)
     .gradient_of(gradients::math::tan)
+    .precision(precision::GROWS)
     .doc("The tangent.");
 
 const TANH: Operator = Operator::new("", "Tanh", 13)

@@ -1,6 +1,9 @@
 //! Matrix products.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -9,8 +12,10 @@ pub const OPERATORS: &[Operator] = &all::<{ count(TABLE) }>(TABLE);
 
 const TABLE: &[Operator] = &[DET, GEMM, MAT_MUL, MAT_MUL_INTEGER, QLINEAR_MAT_MUL];
 
-const DET: Operator =
-    Operator::new("", "Det", 22).infer(relations::matmul::det).doc("The determinant of square matrices.");
+const DET: Operator = Operator::new("", "Det", 22)
+    .infer(relations::matmul::det)
+    .precision(precision::SUMS)
+    .doc("The determinant of square matrices.");
 
 const GEMM: Operator = Operator::new("", "Gemm", 13)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
@@ -18,6 +23,7 @@ const GEMM: Operator = Operator::new("", "Gemm", 13)
     .infer(relations::matmul::gemm)
     .compute(kernels::matmul::gemm)
     .gradient_of(gradients::matmul::gemm)
+    .precision(Precision::Lower)
     .doc("A matrix product, scaled, plus a scaled third matrix.");
 
 const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
@@ -26,6 +32,7 @@ const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
     .infer(relations::matmul::matmul)
     .compute(kernels::matmul::mat_mul)
     .gradient_of(gradients::matmul::mat_mul)
+    .precision(Precision::Lower)
     .doc("Matrix product, as NumPy's.");
 
 const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)

@@ -37,6 +37,7 @@ mod normalize;
 mod onnx;
 mod pad;
 mod pool;
+mod precision;
 mod quantize;
 mod random;
 mod recurrent;

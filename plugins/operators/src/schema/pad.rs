@@ -22,6 +22,7 @@ const PAD: Operator = Operator::new("", "Pad", 25)
     .infer(relations::pad::pad)
     .compute(kernels::pad::pad)
     .gradient_of(gradients::pad::pad)
+    .exact(Exactness::Moved)
     .doc("A tensor with a border.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,6 +1,9 @@
 //! Pooling.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -24,6 +27,7 @@ const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
     .infer(relations::pool::global_pool)
     .compute(kernels::pool::global)
     .gradient_of(gradients::pool::global_average)
+    .precision(precision::SUMS)
     .doc("The mean over all spatial axes.");
 
 const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
@@ -31,6 +35,7 @@ const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .infer(relations::pool::global_pool)
     .compute(kernels::pool::global)
+    .precision(precision::SUMS)
     .doc("The p-norm over all spatial axes.");
 
 const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
@@ -46,6 +51,7 @@ const LP_POOL: Operator = Operator::new("", "LpPool", 22)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .infer(relations::pool::pool)
     .compute(kernels::pool::lp_pool)
+    .precision(precision::SUMS)
     .doc("The p-norm of each window.");
 
 const MAX_POOL: Operator = Operator::new("", "MaxPool", 22)

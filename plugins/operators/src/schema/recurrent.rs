@@ -14,6 +14,7 @@ const GRU: Operator = Operator::new("", "GRU", 22)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .infer(relations::recurrent::recurrent)
     .compute(kernels::recurrent::recurrent)
+    .precision(Precision::Lower)
     .doc("A gated recurrent unit.");
 
 const LSTM: Operator = Operator::new("", "LSTM", 22)
@@ -21,6 +22,7 @@ const LSTM: Operator = Operator::new("", "LSTM", 22)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .infer(relations::recurrent::recurrent)
     .compute(kernels::recurrent::recurrent)
+    .precision(Precision::Lower)
     .doc("A long short-term memory.");
 
 const RNN: Operator = Operator::new("", "RNN", 22)
@@ -28,6 +30,7 @@ const RNN: Operator = Operator::new("", "RNN", 22)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .infer(relations::recurrent::recurrent)
     .compute(kernels::recurrent::recurrent)
+    .precision(Precision::Lower)
     .doc("A simple recurrent network.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,6 +1,9 @@
 //! Reductions.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{bodies, gradients, kernels, relations};
 use relais_plugin_api::op::*;
 
@@ -36,12 +39,16 @@ const ARG_MAX: Operator = Operator::new("", "ArgMax", 13)
     .fusion(FusionKind::COMM_REDUCE)
     .infer(relations::reduce::arg_reduce)
     .compute(kernels::reduce::arg)
+    .axes(Axes::reduce("axis"))
+    .exact(Exactness::Rounded)
     .doc("The index of the largest element along an axis.");
 
 const ARG_MIN: Operator = Operator::new("", "ArgMin", 13)
     .fusion(FusionKind::COMM_REDUCE)
     .infer(relations::reduce::arg_reduce)
     .compute(kernels::reduce::arg)
+    .axes(Axes::reduce("axis"))
+    .exact(Exactness::Rounded)
     .doc("The index of the smallest element along an axis.");
 
 const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
@@ -49,6 +56,8 @@ const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .body_of(bodies::reduce::l1)
+    .axes(Axes::reduce("axes").sums())
+    .precision(precision::SUMS)
     .doc("The sum of absolute values over axes.");
 
 const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
@@ -56,6 +65,9 @@ const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .body_of(bodies::reduce::l2)
+    .axes(Axes::reduce("axes").sums())
+    .exact(Exactness::Never)
+    .precision(precision::SUMS)
     .doc("The Euclidean norm over axes.");
 
 const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
@@ -63,6 +75,9 @@ const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .body_of(bodies::reduce::log_sum)
+    .axes(Axes::reduce("axes").sums())
+    .exact(Exactness::Never)
+    .precision(precision::SUMS)
     .doc("The logarithm of the sum over axes.");
 
 const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
@@ -70,6 +85,9 @@ const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::log_sum_exp)
     .body_of(bodies::reduce::log_sum_exp)
+    .axes(Axes::reduce("axes").sums())
+    .exact(Exactness::Never)
+    .precision(precision::SUMS)
     .doc("The logarithm of the sum of exponentials over axes.");
 
 const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
@@ -77,6 +95,8 @@ const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .gradient_of(gradients::reduce::extreme)
+    .axes(Axes::reduce("axes"))
+    .exact(Exactness::Rounded)
     .doc("The maximum over axes.");
 
 const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
@@ -84,6 +104,9 @@ const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .gradient_of(gradients::reduce::mean)
+    .axes(Axes::reduce("axes").sums())
+    .exact(Exactness::Never)
+    .precision(precision::SUMS)
     .doc("The mean over axes.");
 
 const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
@@ -91,12 +114,16 @@ const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .gradient_of(gradients::reduce::extreme)
+    .axes(Axes::reduce("axes"))
+    .exact(Exactness::Rounded)
     .doc("The minimum over axes.");
 
 const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
     .fusion(FusionKind::COMM_REDUCE)
     .infer(relations::reduce::reduce_prod)
     .compute(kernels::reduce::reduce)
+    .axes(Axes::reduce("axes").sums())
+    .precision(precision::SUMS)
     .doc("The product over axes.");
 
 const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
@@ -104,6 +131,8 @@ const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
     .infer(relations::reduce::reduce_sum)
     .compute(kernels::reduce::reduce)
     .gradient_of(gradients::reduce::sum)
+    .axes(Axes::reduce("axes").sums())
+    .precision(precision::SUMS)
     .doc("The sum over axes.");
 
 const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
@@ -111,6 +140,8 @@ const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
     .infer(relations::reduce::reduce)
     .compute(kernels::reduce::reduce)
     .body_of(bodies::reduce::sum_square)
+    .axes(Axes::reduce("axes").sums())
+    .precision(precision::SUMS)
     .doc("The sum of squares over axes.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -15,6 +15,7 @@ const FLATTEN: Operator = Operator::new("", "Flatten", 25)
     .infer(relations::reshape::flatten)
     .compute(kernels::reshape::reshaped)
     .gradient_of(gradients::reshape::reshaped)
+    .exact(Exactness::Moved)
     .doc("The axes before and from an axis merged into two.");
 
 const IDENTITY: Operator = Operator::new("", "Identity", 25)
@@ -22,6 +23,7 @@ const IDENTITY: Operator = Operator::new("", "Identity", 25)
     .infer(relations::reshape::identity)
     .compute(kernels::reshape::identity)
     .gradient_of(gradients::reshape::identity)
+    .exact(Exactness::Moved)
     .doc("The value itself.");
 
 const RESHAPE: Operator = Operator::new("", "Reshape", 25)
@@ -30,16 +32,19 @@ const RESHAPE: Operator = Operator::new("", "Reshape", 25)
     .infer(relations::reshape::reshape)
     .compute(kernels::reshape::reshaped)
     .gradient_of(gradients::reshape::reshaped)
+    .exact(Exactness::Moved)
     .doc("The same elements in another shape.");
 
 const SHAPE: Operator = Operator::new("", "Shape", 25)
     .infer(relations::reshape::shape)
     .compute(kernels::reshape::shape)
+    .exact(Exactness::Moved)
     .doc("The shape of a tensor, or part of it.");
 
 const SIZE: Operator = Operator::new("", "Size", 25)
     .infer(relations::reshape::size)
     .compute(kernels::reshape::size)
+    .exact(Exactness::Moved)
     .doc("The number of elements.");
 
 const SQUEEZE: Operator = Operator::new("", "Squeeze", 25)
@@ -48,6 +53,7 @@ const SQUEEZE: Operator = Operator::new("", "Squeeze", 25)
     .infer(relations::reshape::squeeze)
     .compute(kernels::reshape::reshaped)
     .gradient_of(gradients::reshape::reshaped)
+    .exact(Exactness::Moved)
     .doc("A tensor without axes of size 1.");
 
 const UNSQUEEZE: Operator = Operator::new("", "Unsqueeze", 25)
@@ -55,6 +61,7 @@ const UNSQUEEZE: Operator = Operator::new("", "Unsqueeze", 25)
     .infer(relations::reshape::unsqueeze)
     .compute(kernels::reshape::reshaped)
     .gradient_of(gradients::reshape::reshaped)
+    .exact(Exactness::Moved)
     .doc("A tensor with new axes of size 1.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -14,6 +14,7 @@ const RESIZE: Operator = Operator::new("", "Resize", 19)
     .fusion(FusionKind::INJECTIVE)
     .infer(relations::resize::resize)
     .compute(kernels::resize::resize)
+    .exact(Exactness::Never)
     .doc("A tensor resized by interpolation.");
 
 const UPSAMPLE: Operator = Operator::new("", "Upsample", 10)

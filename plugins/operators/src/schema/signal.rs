@@ -1,6 +1,9 @@
 //! Windows and transforms of signals.
 
-use super::versions::{all, count};
+use super::{
+    precision,
+    versions::{all, count},
+};
 use crate::{bodies, relations};
 use relais_plugin_api::op::*;
 
@@ -18,6 +21,7 @@ const BLACKMAN_WINDOW: Operator = Operator::new("", "BlackmanWindow", 17)
 const DFT: Operator = Operator::new("", "DFT", 20)
     .effects(Effects::TRAPS)
     .infer(relations::signal::dft)
+    .precision(precision::SUMS)
     .doc("The discrete Fourier transform.");
 
 const HAMMING_WINDOW: Operator = Operator::new("", "HammingWindow", 17)
@@ -40,6 +44,7 @@ const MEL_WEIGHT_MATRIX: Operator = Operator::new("", "MelWeightMatrix", 17)
 const STFT: Operator = Operator::new("", "STFT", 17)
     .effects(Effects::TRAPS)
     .infer(relations::signal::stft)
+    .precision(precision::SUMS)
     .doc("The short-time Fourier transform.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -13,6 +13,7 @@ const TOP_K: Operator = Operator::new("", "TopK", 24)
     .effects(Effects::TRAPS)
     .infer(relations::sort::top_k)
     .compute(kernels::sort::top_k)
+    .exact(Exactness::Rounded)
     .doc("The largest or smallest elements along an axis, and where they are.");
 
 const UNIQUE: Operator = Operator::new("", "Unique", 28)

@@ -1,10 +1,12 @@
 //! From the rows of a family to all versions of its operators.
 
 use super::onnx::ALL;
-use relais_plugin_api::op::Operator;
+use relais_plugin_api::op::{Axes, Exactness, Operator};
 
 /// All versions of the operators that the rows of a family describe: what ONNX says of each, and what the row says that
 /// stands for it.
+///
+/// Calls of ONNX's own operators of integers are exact unless the row says something else.
 ///
 /// The rows of an operator stand together, and each is for a version and those before it, down to the next row.
 ///
@@ -40,6 +42,14 @@ pub const fn count(rows: &[Operator]) -> usize {
 /// A row as the description of one version, by what ONNX says of that.
 const fn described(row: &Operator, version: &Operator) -> Operator {
     let (inputs, outputs) = (version.inputs, version.outputs);
+    let (mut row, is_own) = (*row, version.domain.is_empty());
+    // Arguments were broadcast in another way while an attribute asked for it.
+    if matches!(row.axes, Some(Axes::Broadcast)) && has_attr(version, "broadcast") {
+        row.axes = None;
+    }
+    if is_own && row.exact.is_none() {
+        row.exact = Some(Exactness::Integers);
+    }
     row.since(version.since_version)
         .inputs(inputs.0, inputs.1)
         .outputs(outputs.0, outputs.1)
@@ -47,6 +57,17 @@ const fn described(row: &Operator, version: &Operator) -> Operator {
         .gives(version.gives)
         .types(version.types)
         .attrs(version.attrs)
+}
+
+const fn has_attr(op: &Operator, name: &str) -> bool {
+    let mut i = 0;
+    while i < op.attrs.len() {
+        if compare(op.attrs[i].name, name) == 0 {
+            return true;
+        }
+        i += 1;
+    }
+    false
 }
 
 /// The oldest version that a row is for, and the end of its versions, as places in the list of all.

@@ -1,9 +1,10 @@
-//! Operators with forms in different layouts: another operator, an attribute, and one that is not what it says.
+//! Operators with forms in different layouts: another operator, an attribute, and one that is not what it says; and with
+//! properties that passes ask for.
 #![forbid(unsafe_code)]
 
 use relais_plugin_api::{
     ir::attr_kind,
-    op::{AttrSchema, Layout, OpCall, Required},
+    op::{AttrSchema, Axes, Exactness, Formal, FusionKind, Layout, OpCall, Precision, Required, TypeVar},
     prelude::*,
 };
 
@@ -48,8 +49,32 @@ operators! {
             .layouts(&[Layout::new("NHWC->NHWC"), Layout::new("NCHW->NCHW").of("GlobalMaxPool")])
             .body(LAST_UNTRUE),
         Operator::new("acme", "Plain", 1).body(r#"def @Plain(%x) #[opset = {"": 13}] { Relu(%x) }"#),
+        Operator::new("acme", "Bend", 1)
+            .fusion(FusionKind::ELEMWISE)
+            .takes(X)
+            .gives(Y)
+            .types(FLOATS)
+            .exact(Exactness::Rounded)
+            .properties(&[("acme.color", "red")])
+            .body(r#"def @Bend(%x) #[opset = {"": 13}] { Relu(%x) }"#),
+        Operator::new("acme", "Blend", 1)
+            .inputs(2, 2)
+            .axes(Axes::Broadcast)
+            .body(r#"def @Blend(%x, %y) #[opset = {"": 13}] { %1 = Relu(%x); Add(%1, %y) }"#),
+        Operator::new("acme", "Share", 1)
+            .attrs(&[AttrSchema { name: "over", kind: attr_kind::INT, required: Required::No, default: "-1" }])
+            .takes(X)
+            .gives(Y)
+            .types(FLOATS)
+            .axes(Axes::along("over"))
+            .precision(Precision::Keep("its shares are small"))
+            .body(r#"def @Share(%x) #[opset = {"": 13}] { Softmax(%x, axis = $over) }"#),
     ]
 }
+
+const X: &[Formal] = &[Formal::single("X", "T")];
+const Y: &[Formal] = &[Formal::single("Y", "T")];
+const FLOATS: &[TypeVar] = &[TypeVar::new("T", &[ElemType::FLOAT, ElemType::FLOAT16])];
 
 const LAST_UNTRUE: &str = r#"def @Untrue(%x) #[opset = {"": 13}] {
     %1 = Transpose(%x, perm = [0, 3, 1, 2]);
