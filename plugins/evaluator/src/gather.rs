@@ -34,6 +34,18 @@ fn pick(cx: &EvalCx<'_>, data: &Tensor, dims: &[u64], piece: usize, starts: Vec<
     out.into_tensor(cx, data.elem(), dims)
 }
 
+/// The parts at some indices of an axis, as a tensor with dimensions `dims`.
+fn pick_along(cx: &EvalCx<'_>, data: &Tensor, axis: usize, picked: &[usize], dims: &[u64]) -> Eval {
+    if data.as_splat().is_some() {
+        return pick(cx, data, dims, 0, Vec::new());
+    }
+    let (len, data_dims) = (checked_len(cx, data.elem(), dims)?, sizes(data.dims())?);
+    let (size, piece) = (data_dims[axis], product(&data_dims[axis + 1..])?);
+    let n_outer = if len == 0 { 0 } else { product(&data_dims[..axis])? };
+    let starts = (0..n_outer).flat_map(|outer| picked.iter().map(move |i| (outer * size + i) * piece));
+    pick(cx, data, dims, piece, starts.collect())
+}
+
 fn gather(cx: &EvalCx<'_>) -> Eval {
     let (data, indices) = (cx.require(0)?, cx.require(1)?);
     let at = axis(int(cx, "axis")?, data.dims().len())?;
@@ -43,14 +55,7 @@ fn gather(cx: &EvalCx<'_>) -> Eval {
     let data_dims = sizes(data.dims())?;
     let picked: Vec<usize> =
         int_values(cx, indices, "the indices")?.iter().map(|&i| index(i, data_dims[at])).collect::<Eval<_>>()?;
-    if data.as_splat().is_some() {
-        return pick(cx, data, &dims, 0, Vec::new());
-    }
-    let len = checked_len(cx, data.elem(), &dims)?;
-    let piece = product(&data_dims[at + 1..])?;
-    let n_outer = if len == 0 { 0 } else { product(&data_dims[..at])? };
-    let starts = (0..n_outer).flat_map(|outer| picked.iter().map(move |i| (outer, i)));
-    pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
+    pick_along(cx, data, at, &picked, &dims)
 }
 
 fn gather_elements(cx: &EvalCx<'_>) -> Eval {
@@ -92,12 +97,5 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     let taken: Vec<usize> = (0..condition.len()).filter(|&i| condition[i] != 0).collect();
     let mut dims = data.dims().to_vec();
     dims[at] = taken.len() as u64;
-    if data.as_splat().is_some() {
-        return pick(cx, data, &dims, 0, Vec::new());
-    }
-    let len = checked_len(cx, data.elem(), &dims)?;
-    let piece = product(&data_dims[at + 1..])?;
-    let n_outer = if len == 0 { 0 } else { product(&data_dims[..at])? };
-    let starts = (0..n_outer).flat_map(|outer| taken.iter().map(move |i| (outer, i)));
-    pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
+    pick_along(cx, data, at, &taken, &dims)
 }
