@@ -86,7 +86,7 @@ attr_readers! {
 /// A string attribute that has no default.
 ///
 /// # Errors
-/// Returns an error if the attribute is of another kind, is no text, or refers to one of the enclosing function.
+/// Returns an error if the attribute is of another kind, is not text, or refers to one of the enclosing function.
 pub fn opt_string<'a>(call: &'a impl Attributed, name: &str) -> Result<Option<&'a str>, OpError> {
     let text = |bytes| {
         std::str::from_utf8(bytes).map_err(|_| OpError::invalid(format_args!("attribute `{name}` is not text")))
@@ -99,7 +99,7 @@ macro_rules! readers_with_default {
         $($(#[$doc])*
         ///
         /// # Errors
-        /// Returns an error if there is neither such an attribute nor a default.
+        /// Returns an error if there is neither that attribute nor a default.
         pub fn $function$(<$life>)?(call: &$($life)? impl Attributed, name: &str) -> Result<$ty, OpError> {
             let (op, version) = call.operator();
             match ($given(call, name)?, $default(op, name, version)) {
@@ -163,7 +163,7 @@ pub fn opt_elem(call: &impl Attributed, name: &str) -> Result<Option<ElemType>, 
 /// An attribute that names an element type by its number.
 ///
 /// # Errors
-/// Returns an error if there is neither such an attribute nor a default, or no such type.
+/// Returns an error if there is neither that attribute nor a default, or no type of that number.
 pub fn elem_type(call: &impl Attributed, name: &str) -> Result<ElemType, OpError> {
     elem(name, int(call, name)?)
 }

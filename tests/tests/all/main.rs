@@ -47,6 +47,7 @@ mod names;
 mod nests;
 mod node_cases;
 mod numbers;
+mod one_place;
 mod operators;
 mod opsets;
 mod out_of_tree;

@@ -1,4 +1,4 @@
-//! What the bodies of several families use.
+//! Functions for the bodies of several families.
 
 use relais_plugin_api::{
     ir::{Dim, ElemType},

@@ -1,4 +1,4 @@
-//! What the gradients of several families use.
+//! Functions for the gradients of several families.
 
 pub mod picked;
 pub mod ratio;

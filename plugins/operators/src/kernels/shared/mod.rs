@@ -1,4 +1,4 @@
-//! What the kernels of several families use.
+//! Functions for the kernels of several families.
 
 pub mod elementwise;
 pub mod index;

@@ -60,7 +60,7 @@ fn padding(call: &OpCall<'_>, n: usize) -> Result<(AutoPad, Vec<i64>), OpError> 
     Ok((auto_pad, pads))
 }
 
-/// What kernels ask of windows.
+/// Windows as kernels use them.
 pub trait Sliding {
     /// Whether the windows are the elements of the image.
     fn is_plain(&self) -> bool;
