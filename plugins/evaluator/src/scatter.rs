@@ -1,7 +1,7 @@
 //! Elements placed by index.
 
 use crate::shared::{
-    cx::{Eval, int, int_list, named, same_elem, string, table},
+    cx::{Eval, int, int_list, named, opt_string, same_elem, string, table},
     elems::Elems,
     index::{element_targets, piece_starts, product},
     scalar::{Number, dispatch},
@@ -30,7 +30,11 @@ enum Reduction {
 }
 
 impl Reduction {
+    /// That of a call; `Scatter` and `TensorScatter` have none.
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
+        if opt_string(cx, "reduction")?.is_none() {
+            return Ok(Self::None);
+        }
         named(cx, "reduction", |name| match name {
             "none" => Some(Self::None),
             "add" => Some(Self::Add),

@@ -3,6 +3,7 @@
 mod abi_document;
 mod alone;
 mod architecture;
+mod attribute_defaults;
 mod bad_input;
 mod bad_passes;
 mod bad_plugins;
@@ -29,6 +30,7 @@ mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;
 mod keep;
+mod kernel_edges;
 mod kernels;
 mod kernels_folded;
 mod killed;

@@ -7,22 +7,23 @@ use super::shared::{
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::{int, string};
+use crate::attrs::{int, opt_string};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
 
-/// The core operator by which updates are combined with elements; `None` if they take the place of elements.
+/// The core operator by which updates are combined with elements; `None` if they take the place of elements, as those of
+/// `Scatter` do.
 fn combination(call: &OpCall<'_>, elem: ElemType) -> Result<Option<CoreOp>, OpError> {
-    let op = match string(call, "reduction")? {
-        "none" => return Ok(None),
-        "add" => CoreOp::Add,
-        "mul" => CoreOp::Mul,
-        "max" => CoreOp::Max,
-        "min" => CoreOp::Min,
-        other => return declined(format_args!("`reduction` is `{other}`")),
+    let op = match opt_string(call, "reduction")? {
+        None | Some("none") => return Ok(None),
+        Some("add") => CoreOp::Add,
+        Some("mul") => CoreOp::Mul,
+        Some("max") => CoreOp::Max,
+        Some("min") => CoreOp::Min,
+        Some(other) => return declined(format_args!("`reduction` is `{other}`")),
     };
     numbers(elem)?;
     Ok(Some(op))
