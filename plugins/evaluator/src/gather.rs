@@ -4,11 +4,11 @@ use crate::shared::{
     cx::{Eval, int, int_values, opt_int, table},
     elems::Elems,
     index::{element_targets, index, piece_starts, product},
-    shape::{axis, checked_len, sizes, uniform},
+    shape::{checked_len, sizes, uniform},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -48,7 +48,7 @@ fn pick_along(cx: &EvalCx<'_>, data: &Tensor, axis: usize, picked: &[usize], dim
 
 fn gather(cx: &EvalCx<'_>) -> Eval {
     let (data, indices) = (cx.require(0)?, cx.require(1)?);
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let mut dims = data.dims()[..at].to_vec();
     dims.extend_from_slice(indices.dims());
     dims.extend_from_slice(&data.dims()[at + 1..]);
@@ -84,7 +84,7 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     let condition = condition.to_bytes();
     let flat;
     let (data, at) = match opt_int(cx, "axis")? {
-        Some(at) => (data, axis(at, data.dims().len())?),
+        Some(at) => (data, axis_of(at, data.dims().len())?),
         None => {
             flat = data.reshaped(&[data.len()]).map_err(crate::shared::cx::tensor_error)?;
             (&flat, 0)

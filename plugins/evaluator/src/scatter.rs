@@ -5,11 +5,11 @@ use crate::shared::{
     elems::Elems,
     index::{element_targets, piece_starts, product},
     scalar::{Number, dispatch},
-    shape::{axis, checked_len, sizes},
+    shape::{checked_len, sizes},
 };
 use relais_plugin_api::{
     ir::Tensor,
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -124,7 +124,7 @@ fn scatter_nd(cx: &EvalCx<'_>) -> Eval {
 fn tensor_scatter(cx: &EvalCx<'_>) -> Eval {
     let (cache, update) = (cx.require(0)?, cx.require(1)?);
     let rank = cache.dims().len();
-    let at = axis(int(cx, "axis")?, rank)?;
+    let at = axis_of(int(cx, "axis")?, rank)?;
     let fits = |(i, (&update, &cache)): (usize, (&u64, &u64))| update == cache || (i == at && update < cache);
     if at == 0 || update.dims().len() != rank || !update.dims().iter().zip(cache.dims()).enumerate().all(fits) {
         return Err(OpError::invalid(format_args!(

@@ -1,7 +1,7 @@
 //! ONNX operators: schemas, type relations, effects and fusion kinds.
 
-mod attrs;
 mod bodies;
+mod calls;
 mod gradients;
 mod kernels;
 mod relations;

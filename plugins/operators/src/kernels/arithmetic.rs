@@ -7,7 +7,7 @@ use super::shared::{
     spread::{map, map_as},
     wide,
 };
-use crate::attrs::flag;
+use crate::calls::flag;
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
     op::{Kernel, OpCall, OpError},

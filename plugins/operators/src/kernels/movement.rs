@@ -1,17 +1,17 @@
 //! Elements moved as they are: order, parts, repetitions.
 
 use super::shared::{
-    Done, axis_of, const_ints, copy, declined, given_ints,
+    Done, const_ints, copy, declined, given_ints,
     parts::{Part, copy_part},
     spread::{map, map_as},
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::{flag, int, opt_ints, string};
+use crate::calls::{flag, int, opt_ints, string};
 use relais_operator_math::movement::{self as math, Disputed};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::{CoreOp, PrimBuilder},
 };
 

@@ -1,10 +1,10 @@
 //! Normalisations.
 
-use super::shared::{Done, axis_of, declined, floats, is_half, sizes_of, terms::Terms, viewed, volume, wide};
-use crate::attrs::{flag, float, int};
+use super::shared::{Done, declined, floats, is_half, sizes_of, terms::Terms, viewed, volume, wide};
+use crate::calls::{flag, float, int};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::PrimBuilder,
 };
 

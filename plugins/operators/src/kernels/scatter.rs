@@ -1,16 +1,16 @@
 //! Elements placed by index.
 
 use super::shared::{
-    Done, axis_of, copy, declined,
+    Done, copy, declined,
     index::{index_at, integers},
     numbers, same_elem,
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::{int, opt_string};
+use crate::calls::{int, opt_string};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::{CoreOp, PrimBuilder},
 };
 

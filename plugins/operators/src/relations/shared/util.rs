@@ -1,6 +1,6 @@
 //! Known integers, and what all relations read.
 
-pub use crate::attrs::*;
+pub use crate::calls::*;
 pub use relais_plugin_api::op::shapes::*;
 use relais_plugin_api::{ir::*, op::*};
 pub use smallvec::{SmallVec, smallvec};
