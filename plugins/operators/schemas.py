@@ -19,7 +19,7 @@ import onnx
 from onnx.defs import OpSchema
 
 SCHEMAS = """\
-//! What the ONNX standard says of each version of each operator: its inputs, results, attributes and types.
+//! The versions of each operator in the ONNX standard: inputs, results, attributes and types.
 //!
 //! Made by `plugins/operators/schemas.py` from the `onnx` package.
 

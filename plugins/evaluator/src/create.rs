@@ -6,12 +6,12 @@ use crate::shared::{
     elementwise::uniform_value,
     elems::{Elems, encode_strings},
     scalar::{Integer, Number, Scalar, dispatch},
-    shape::{Walk, axis, checked_len, sizes, strides, uniform, with_room},
+    shape::{Walk, checked_len, sizes, strides, uniform, with_room},
 };
 use relais_operator_math::create;
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -189,7 +189,7 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
         return Err(OpError::invalid(format_args!("the values must be two, not of shape {:?}", values.dims())));
     }
     let rank = indices.dims().len();
-    let at = axis(int(cx, "axis")?, rank + 1)?;
+    let at = axis_of(int(cx, "axis")?, rank + 1)?;
     let mut dims = indices.dims().to_vec();
     dims.insert(at, depth as u64);
     if let Some(element) = values.as_splat() {

@@ -4,9 +4,12 @@ use crate::shared::{
     cx::{Eval, flag, int_scalar, table, tensor_error},
     lines::Lines,
     scalar::{Number, dispatch},
-    shape::{axis, checked_len, with_room},
+    shape::{checked_len, with_room},
 };
-use relais_plugin_api::{ir::Tensor, op::EvalCx};
+use relais_plugin_api::{
+    ir::Tensor,
+    op::{EvalCx, shapes::axis_of},
+};
 
 table! {
     "CumSum" @ 11 => |cx| cumulate!(cx, T::ZERO, T::add),
@@ -23,7 +26,7 @@ macro_rules! cumulate {
 use cumulate;
 
 fn cumulate_along<T: Number>(cx: &EvalCx<'_>, data: &Tensor, start: T, f: impl Fn(T, T) -> T) -> Eval {
-    let at = axis(int_scalar(cx, cx.require(1)?, "the axis")?, data.dims().len())?;
+    let at = axis_of(int_scalar(cx, cx.require(1)?, "the axis")?, data.dims().len())?;
     let (exclusive, reverse) = (flag(cx, "exclusive")?, flag(cx, "reverse")?);
     let len = checked_len(cx, T::ELEM, data.dims())?;
     let bytes = data.to_bytes();

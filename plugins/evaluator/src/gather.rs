@@ -4,11 +4,11 @@ use crate::shared::{
     cx::{Eval, int, int_values, opt_int, table},
     elems::Elems,
     index::{element_targets, index, piece_starts, product},
-    shape::{axis, checked_len, sizes, uniform},
+    shape::{checked_len, sizes, uniform},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -34,23 +34,28 @@ fn pick(cx: &EvalCx<'_>, data: &Tensor, dims: &[u64], piece: usize, starts: Vec<
     out.into_tensor(cx, data.elem(), dims)
 }
 
+/// The parts at some indices of an axis, as a tensor with dimensions `dims`.
+fn pick_along(cx: &EvalCx<'_>, data: &Tensor, axis: usize, picked: &[usize], dims: &[u64]) -> Eval {
+    if data.as_splat().is_some() {
+        return pick(cx, data, dims, 0, Vec::new());
+    }
+    let (len, data_dims) = (checked_len(cx, data.elem(), dims)?, sizes(data.dims())?);
+    let (size, piece) = (data_dims[axis], product(&data_dims[axis + 1..])?);
+    let n_outer = if len == 0 { 0 } else { product(&data_dims[..axis])? };
+    let starts = (0..n_outer).flat_map(|outer| picked.iter().map(move |i| (outer * size + i) * piece));
+    pick(cx, data, dims, piece, starts.collect())
+}
+
 fn gather(cx: &EvalCx<'_>) -> Eval {
     let (data, indices) = (cx.require(0)?, cx.require(1)?);
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let mut dims = data.dims()[..at].to_vec();
     dims.extend_from_slice(indices.dims());
     dims.extend_from_slice(&data.dims()[at + 1..]);
     let data_dims = sizes(data.dims())?;
     let picked: Vec<usize> =
         int_values(cx, indices, "the indices")?.iter().map(|&i| index(i, data_dims[at])).collect::<Eval<_>>()?;
-    if data.as_splat().is_some() {
-        return pick(cx, data, &dims, 0, Vec::new());
-    }
-    let len = checked_len(cx, data.elem(), &dims)?;
-    let piece = product(&data_dims[at + 1..])?;
-    let n_outer = if len == 0 { 0 } else { product(&data_dims[..at])? };
-    let starts = (0..n_outer).flat_map(|outer| picked.iter().map(move |i| (outer, i)));
-    pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
+    pick_along(cx, data, at, &picked, &dims)
 }
 
 fn gather_elements(cx: &EvalCx<'_>) -> Eval {
@@ -79,7 +84,7 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     let condition = condition.to_bytes();
     let flat;
     let (data, at) = match opt_int(cx, "axis")? {
-        Some(at) => (data, axis(at, data.dims().len())?),
+        Some(at) => (data, axis_of(at, data.dims().len())?),
         None => {
             flat = data.reshaped(&[data.len()]).map_err(crate::shared::cx::tensor_error)?;
             (&flat, 0)
@@ -92,12 +97,5 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     let taken: Vec<usize> = (0..condition.len()).filter(|&i| condition[i] != 0).collect();
     let mut dims = data.dims().to_vec();
     dims[at] = taken.len() as u64;
-    if data.as_splat().is_some() {
-        return pick(cx, data, &dims, 0, Vec::new());
-    }
-    let len = checked_len(cx, data.elem(), &dims)?;
-    let piece = product(&data_dims[at + 1..])?;
-    let n_outer = if len == 0 { 0 } else { product(&data_dims[..at])? };
-    let starts = (0..n_outer).flat_map(|outer| taken.iter().map(move |i| (outer, i)));
-    pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
+    pick_along(cx, data, at, &taken, &dims)
 }

@@ -3,12 +3,12 @@
 use crate::shared::{
     cx::{Eval, int, ints_attr_or_input, opt_int, same_elem, table},
     elems::{Elems, data_strides, dims_from, strided},
-    shape::{axis, checked_len, sizes, uniform},
+    shape::{checked_len, sizes, uniform},
 };
 use relais_operator_math::join::{concat_axis, equal_parts};
 use relais_plugin_api::{
     ir::{Tensor, element_count},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -21,7 +21,7 @@ fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     if cx.version() < 2 && cx.input(1).is_some() {
         return Err(OpError::unsupported("lengths as an input before operator-set version 2"));
     }
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let dim = data.dims()[at];
     let parts: Vec<u64> = match ints_attr_or_input(cx, "split", 1, 13)? {
         Some(parts) => dims_from(&parts, "`split`")?,
@@ -62,7 +62,7 @@ fn concat(cx: &EvalCx<'_>) -> Eval {
     let first = cx.require(0)?;
     let wanted = concat_axis(opt_int(cx, "axis")?, cx.version());
     let wanted = wanted.ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
-    let at = axis(wanted, first.dims().len())?;
+    let at = axis_of(wanted, first.dims().len())?;
     let inputs: Vec<&Tensor> = (0..cx.n_inputs()).map(|index| cx.require(index)).collect::<Eval<_>>()?;
     let mut dims = first.dims().to_vec();
     dims[at] = 0;

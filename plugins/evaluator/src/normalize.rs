@@ -7,11 +7,11 @@ use crate::shared::{
     cx::{Eval, flag, float, int, ints, same_elem, table},
     doubles::{double_list, doubles, for_each_line, rounded, spread_doubles, volume},
     doubt::{Doubt, Limits, refuse},
-    shape::{axes, axis, checked_len, uniform},
+    shape::{axes, checked_len, uniform},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -161,7 +161,7 @@ struct LastAxes<'a> {
 impl<'a> LastAxes<'a> {
     fn of(cx: &EvalCx<'_>, data: &'a Tensor) -> Eval<Self> {
         single_stash(cx, data)?;
-        let first = axis(int(cx, "axis")?, data.dims().len())?;
+        let first = axis_of(int(cx, "axis")?, data.dims().len())?;
         if data.is_empty() {
             return Err(OpError::unsupported("the mean of nothing"));
         }
@@ -259,7 +259,7 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
 /// Elements whose norm is zero stay zero.
 fn lp_normalization(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let is_square = match int(cx, "p")? {
         1 => false,
         2 => true,

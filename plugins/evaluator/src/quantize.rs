@@ -12,7 +12,7 @@ use crate::{
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -28,7 +28,7 @@ fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
         [] | [1] => factor.reshaped(&[]),
         [n] => {
             let rank = data.dims().len();
-            let at = crate::shared::shape::axis(int(cx, "axis")?, rank)?;
+            let at = axis_of(int(cx, "axis")?, rank)?;
             if data.dims()[at] != n {
                 return Err(OpError::invalid(format_args!("{n} scales for an axis of size {}", data.dims()[at])));
             }

@@ -10,11 +10,11 @@ use crate::shared::{
     elementwise::{any, map},
     lines::{Lines, Order, comparable},
     scalar::{Float, Integer, Number, Scalar, dispatch},
-    shape::{Rows, Walk, axes, axis, checked_len, sizes, strides, uniform, with_room},
+    shape::{Rows, Walk, axes, checked_len, sizes, strides, uniform, with_room},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -315,7 +315,7 @@ fn extreme(cx: &EvalCx<'_>, which: Extreme) -> Eval {
 
 fn arg_extreme(cx: &EvalCx<'_>, order: Order) -> Eval {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let last = flag(cx, "select_last_index")?;
     let mut dims = data.dims().to_vec();
     if flag(cx, "keepdims")? {

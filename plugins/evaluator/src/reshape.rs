@@ -2,12 +2,12 @@
 
 use crate::shared::{
     cx::{Eval, flag, int, int_list, ints_attr_or_input, opt_int, opt_ints, table, tensor_error},
-    shape::{axes, axis},
+    shape::axes,
 };
 use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::{
     ir::{Tensor, element_count},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -68,8 +68,8 @@ fn flatten(cx: &EvalCx<'_>) -> Eval {
     let rank = data.dims().len();
     // The axis may also be one past the last.
     let at = match int(cx, "axis")? {
-        negative @ ..0 => axis(negative, rank)?,
-        at => axis(at, rank + 1)?,
+        negative @ ..0 => axis_of(negative, rank)?,
+        at => axis_of(at, rank + 1)?,
     };
     let count =
         |dims| element_count(dims).ok_or_else(|| OpError::unsupported("a dimension of the result is beyond 64 bits"));

@@ -1,15 +1,15 @@
 //! Elements placed by index.
 
 use crate::shared::{
-    cx::{Eval, int, int_list, named, same_elem, string, table},
+    cx::{Eval, int, int_list, named, opt_string, same_elem, string, table},
     elems::Elems,
     index::{element_targets, piece_starts, product},
     scalar::{Number, dispatch},
-    shape::{axis, checked_len, sizes},
+    shape::{checked_len, sizes},
 };
 use relais_plugin_api::{
     ir::Tensor,
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 table! {
@@ -30,7 +30,11 @@ enum Reduction {
 }
 
 impl Reduction {
+    /// That of a call; `Scatter` and `TensorScatter` have none.
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
+        if opt_string(cx, "reduction")?.is_none() {
+            return Ok(Self::None);
+        }
         named(cx, "reduction", |name| match name {
             "none" => Some(Self::None),
             "add" => Some(Self::Add),
@@ -120,7 +124,7 @@ fn scatter_nd(cx: &EvalCx<'_>) -> Eval {
 fn tensor_scatter(cx: &EvalCx<'_>) -> Eval {
     let (cache, update) = (cx.require(0)?, cx.require(1)?);
     let rank = cache.dims().len();
-    let at = axis(int(cx, "axis")?, rank)?;
+    let at = axis_of(int(cx, "axis")?, rank)?;
     let fits = |(i, (&update, &cache)): (usize, (&u64, &u64))| update == cache || (i == at && update < cache);
     if at == 0 || update.dims().len() != rank || !update.dims().iter().zip(cache.dims()).enumerate().all(fits) {
         return Err(OpError::invalid(format_args!(

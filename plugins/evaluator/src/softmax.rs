@@ -5,9 +5,12 @@ use crate::shared::{
     doubles::{doubles, for_each_line, rounded, volume},
     lines::{Lines, comparable},
     scalar::{Number, Scalar, dispatch},
-    shape::{axis, checked_len, uniform, with_room},
+    shape::{checked_len, uniform, with_room},
 };
-use relais_plugin_api::{ir::Tensor, op::EvalCx};
+use relais_plugin_api::{
+    ir::Tensor,
+    op::{EvalCx, shapes::axis_of},
+};
 
 table! {
     "Hardmax" @ 1 => hardmax,
@@ -24,7 +27,7 @@ fn softmax(cx: &EvalCx<'_>, finish: &dyn Fn(&mut [f64], f64)) -> Eval {
     let data = cx.require(0)?;
     let dims = data.dims();
     let is_flat = cx.version() < 13;
-    let at = axis(int(cx, "axis")?, dims.len())?;
+    let at = axis_of(int(cx, "axis")?, dims.len())?;
     if data.is_empty() {
         return uniform(data.elem(), dims, &[]);
     }
@@ -45,7 +48,7 @@ fn softmax(cx: &EvalCx<'_>, finish: &dyn Fn(&mut [f64], f64)) -> Eval {
 fn hardmax(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let at = axis(int(cx, "axis")?, rank)?;
+    let at = axis_of(int(cx, "axis")?, rank)?;
     let joined;
     let (lines_of, at) = if cx.version() < 13 {
         let inner = relais_plugin_api::ir::element_count(&data.dims()[at..]).unwrap_or(u64::MAX);

@@ -6,11 +6,11 @@ use crate::shared::{
     elems::Elems,
     lines::{Lines, Order, comparable},
     scalar::{Number, Scalar, dispatch},
-    shape::{axis, checked_len, sizes, strides, with_room},
+    shape::{checked_len, sizes, strides, with_room},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 use std::cmp::Ordering;
 
@@ -22,7 +22,7 @@ table! {
 /// Of equal elements the one with the lower index comes first. Results that need not be sorted are.
 fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
-    let at = axis(int(cx, "axis")?, data.dims().len())?;
+    let at = axis_of(int(cx, "axis")?, data.dims().len())?;
     let k = if cx.version() < 10 { int(cx, "k")? } else { int_scalar(cx, cx.require(1)?, "`K`")? };
     let order = if flag(cx, "largest")? { Order::Descending } else { Order::Ascending };
     let k = u64::try_from(k).ok().filter(|&k| k <= data.dims()[at]);
@@ -72,7 +72,7 @@ fn unique(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let (data, moved_dims) = match opt_int(cx, "axis")? {
         None => (data.reshaped(&[data.len()]).map_err(tensor_error)?, None),
         Some(at) => {
-            let at = axis(at, data.dims().len())?;
+            let at = axis_of(at, data.dims().len())?;
             let order: Vec<usize> = std::iter::once(at).chain((0..data.dims().len()).filter(|&i| i != at)).collect();
             (permuted(cx, data, &order)?, Some(order))
         }

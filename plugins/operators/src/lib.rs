@@ -11,8 +11,8 @@
 //! 5. `relations`: type relations, by hand
 //! 6. `schema`: what is said of each operator: what the ONNX standard says of its versions, and where its parts are
 
-mod attrs;
 mod bodies;
+mod calls;
 mod gradients;
 mod kernels;
 mod relations;

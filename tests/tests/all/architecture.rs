@@ -153,7 +153,7 @@ fn dependencies_point_one_way() {
     assert_eq!(own_packages(KIT), &api | &set(&[KIT]));
     let mut shipped = &library | &set(&["relais-cli", KIT]);
     assert_eq!(own_packages_with("relais-cli", &["--no-default-features"]), shipped);
-    // What operators compute is written once, as functions of numbers that know nothing of plugins.
+    // It has no dependencies, and knows nothing of plugins.
     const MATH: &str = "relais-operator-math";
     assert_eq!(own_packages(MATH), set(&[MATH]));
     shipped.insert(MATH.to_owned());

@@ -26,7 +26,7 @@ struct Trial {
 }
 
 /// The outcome of a call.
-enum Outcome {
+pub(crate) enum Outcome {
     /// The operator has no kernels.
     None,
     Declined(OpError),
@@ -35,7 +35,7 @@ enum Outcome {
 }
 
 /// The shipped plugins, linked into this program.
-fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     Registry::new(Default::default(), Linked::Include, &Choices::new())
 }
 
@@ -45,15 +45,15 @@ fn is_constant(tensor: &Tensor, name: &str) -> bool {
     is_list || tensor.dims().is_empty() || matches!(name, "scales" | "training_mode")
 }
 
-/// Makes the kernel of a call and runs it, with memory that is not zero at first. The type of a single result may be
-/// declared, as it is in models.
-fn compute(
+/// A function with one call, whose arguments are constants where that is said and parameters otherwise, and the call. The
+/// type of a single result may be declared, as it is in models.
+pub(crate) fn one_call(
     registry: &Registry,
     (op, version, n_outputs): (&str, i64, u32),
     inputs: &[(Option<Tensor>, bool)],
     attrs: &[(String, AttrData)],
     declared: Option<&Tensor>,
-) -> Outcome {
+) -> (Function, NodeId) {
     let mut f = Function::new();
     f.set_opset_imports(&[("", version)]);
     let body = f.body();
@@ -89,7 +89,19 @@ fn compute(
     f.set_results(body, &[call]);
     let mut table = OpFactsTable::new(registry, &f);
     infer_function(&mut f, &mut table, Coverage::Everything);
-    let kernel = match table.kernel(&f, call) {
+    (f, call)
+}
+
+/// Makes the kernel of a call and runs it, with memory that is not zero at first.
+pub(crate) fn compute(
+    registry: &Registry,
+    operator: (&str, i64, u32),
+    inputs: &[(Option<Tensor>, bool)],
+    attrs: &[(String, AttrData)],
+    declared: Option<&Tensor>,
+) -> Outcome {
+    let (f, call) = one_call(registry, operator, inputs, attrs, declared);
+    let kernel = match OpFactsTable::new(registry, &f).kernel(&f, call) {
         None => return Outcome::None,
         Some(Err(error)) if error.is_unsupported() => return Outcome::Declined(error),
         Some(Err(error)) => return Outcome::Failed(error.to_string()),

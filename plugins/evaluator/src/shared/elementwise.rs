@@ -9,7 +9,7 @@ use crate::shared::{
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 use std::borrow::Cow;
 
@@ -168,7 +168,7 @@ pub fn operands_of_any_elem(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
         OpError::invalid(format_args!("shape {:?} is not a part of shape {:?} at attribute `axis`", b.dims(), a.dims()))
     };
     let first = match crate::shared::cx::opt_int(cx, "axis")? {
-        Some(axis) => crate::shared::shape::axis(axis, rank.max(1))?,
+        Some(axis) => axis_of(axis, rank.max(1))?,
         None => rank.checked_sub(b_rank).ok_or_else(mismatch)?,
     };
     if a.dims().get(first..first + b_rank) != Some(b.dims()) {

@@ -2,11 +2,11 @@
 
 use crate::shared::{
     cx::{Eval, int, int_values},
-    shape::{Walk, axis, sizes, strides},
+    shape::{Walk, sizes, strides},
 };
 use relais_plugin_api::{
     ir::{Tensor, element_count},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 /// An index along an axis, negative ones counting from the end.
@@ -29,7 +29,7 @@ pub fn product(dims: &[usize]) -> Eval<usize> {
 /// For every index of an elementwise gather or scatter, the element of the data it means.
 pub fn element_targets(cx: &EvalCx<'_>, data: &Tensor, indices: &Tensor) -> Eval<Vec<usize>> {
     let rank = data.dims().len();
-    let at = axis(int(cx, "axis")?, rank)?;
+    let at = axis_of(int(cx, "axis")?, rank)?;
     let fits = |(i, (&index, &data)): (usize, (&u64, &u64))| i == at || index <= data;
     if indices.dims().len() != rank || !indices.dims().iter().zip(data.dims()).enumerate().all(fits) {
         return Err(OpError::invalid(format_args!(

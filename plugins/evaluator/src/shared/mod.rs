@@ -1,4 +1,4 @@
-//! What the evaluators of several families use.
+//! Functions for the evaluators of several families.
 
 pub mod cx;
 pub mod doubles;

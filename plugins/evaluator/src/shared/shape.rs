@@ -3,7 +3,7 @@
 use crate::shared::cx::{Eval, tensor_error};
 use relais_plugin_api::{
     ir::{ElemType, Tensor, element_count},
-    op::{EvalCx, OpError},
+    op::{EvalCx, OpError, shapes::axis_of},
 };
 
 /// The number of elements of a result that is to be written out, when it is within the limit.
@@ -41,21 +41,12 @@ pub fn sizes(dims: &[u64]) -> Eval<Vec<usize>> {
     dims.iter().map(convert).collect()
 }
 
-/// An axis of a tensor of that rank, negative ones counting from the end.
-pub fn axis(axis: i64, rank: usize) -> Eval<usize> {
-    let at = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
-    usize::try_from(at)
-        .ok()
-        .filter(|&at| at < rank)
-        .ok_or_else(|| OpError::invalid(format_args!("axis {axis} is out of range for rank {rank}")))
-}
-
 /// Axes of a tensor of that rank, each once.
 pub fn axes(list: &[i64], rank: usize) -> Eval<Vec<usize>> {
     let mut seen = vec![false; rank];
     let mut axes = Vec::with_capacity(list.len().min(rank));
     for &item in list {
-        let at = axis(item, rank)?;
+        let at = axis_of(item, rank)?;
         if std::mem::replace(&mut seen[at], true) {
             return Err(OpError::invalid(format_args!("axis {item} is given twice")));
         }

@@ -227,6 +227,17 @@ fn slices_clamp_and_step_backwards() {
 }
 
 #[test]
+fn parts_for_which_there_are_too_few_elements_are_not_made() {
+    let split = |size: u64, n: i64| {
+        let data = i64s(&[size], &(0..size as i64).collect::<Vec<_>>());
+        call("Split", 18).attr("num_outputs", n).input(data).outputs(n as u32)
+    };
+    let sizes: Vec<u64> = split(7, 3).eval_all().unwrap().iter().map(Tensor::len).collect();
+    assert_eq!(sizes, [3, 3, 1]);
+    split(5, 4).unsupported();
+}
+
+#[test]
 fn packed_elements_move() {
     let data = raw(ElemType::INT4, &[3], &[0x21, 0x03]);
     let reversed =

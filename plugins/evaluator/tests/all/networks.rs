@@ -153,6 +153,9 @@ fn networks_take_steps() {
     assert_close(&relu.eval(), &[0.5, 0.0]);
     let clipped = recurrent("RNN", 1).outputs(1).attr("clip", 0.25f32).eval();
     assert_close(&clipped, &[0.25f32.tanh(), (-0.25f32).tanh()]);
+    let of_nan = call("RNN", 14).attr("clip", 0.25f32).input(f32s(&[1, 1, 1], &[f32::NAN]));
+    let of_nan = of_nan.input(f32s(&[1, 1, 1], &[0.5])).input(f32s(&[1, 1, 1], &[0.5])).lenient().eval();
+    assert!(floats(&of_nan)[0].is_nan());
     let gate = sigmoid(0.5);
     let gru = recurrent("GRU", 3).outputs(2).eval_all().unwrap();
     assert_close(&f32s(&[1], &floats(&gru[0])[..1]), &[(1.0 - gate) * first]);

@@ -37,9 +37,6 @@ fn erfc_far(x: f64) -> f64 {
     (-x * x).exp() / (fraction * PI.sqrt())
 }
 
-/// The factor `2 / sqrt(pi)` of the error function's slope, `exp(-x * x)`.
-pub const ERF_SLOPE: f64 = FRAC_2_SQRT_PI;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,11 +7,11 @@ pub struct Slice {
     pub first: i64,
     /// Their number.
     pub count: u64,
-    /// Where something takes other elements, if there is such a thing.
+    /// The reason for which some runtimes take other elements, if there is one.
     pub disputed: Option<Disputed>,
 }
 
-/// What is read in two ways about the bounds of a slice that goes backwards.
+/// The bound of a slice backwards that is read in two ways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disputed {
     /// The start is before the axis: the standard begins with the first element, its reference takes none.

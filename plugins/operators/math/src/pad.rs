@@ -1,6 +1,6 @@
 //! Borders.
 
-/// What is put around an axis.
+/// The elements that are put around an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// One value.

@@ -98,7 +98,7 @@ impl Nearest {
     }
 }
 
-/// What becomes of sizes that do not keep the ratio of the axes.
+/// The way in which sizes that do not keep the ratio of the axes are changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// They are taken as they are.
@@ -120,7 +120,7 @@ impl Policy {
         }
     }
 
-    /// The scale of all axes, from those of the sizes that are asked for; `None` if each axis has its own.
+    /// The scale of all axes, from those of the requested sizes; `None` if each axis has its own.
     pub fn scale(self, scales: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Stretch => None,

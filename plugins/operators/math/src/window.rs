@@ -37,7 +37,7 @@ impl AutoPad {
     }
 
     /// The padding of a transposed convolution whose result, `whole` long without padding, is to have a size. If it is to be
-    /// longer, zeros fill the end. Unless `SAME_UPPER` is asked for, odd padding has more at the beginning.
+    /// longer, zeros fill the end. Unless `SAME_UPPER` is requested, odd padding has more at the beginning.
     pub fn transposed(self, whole: i64, size: i64) -> (i64, i64) {
         match whole - size {
             missing @ ..0 => (0, missing),

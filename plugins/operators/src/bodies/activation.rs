@@ -1,7 +1,7 @@
 //! Activations.
 
-use super::shared::{Made, body, elem, number, scalar, unknown};
-use crate::attrs::{float, string};
+use super::shared::{Made, body, number, scalar};
+use crate::calls::{elem, float, string, unknown};
 use relais_operator_math::activation::{GELU_CUBE, GELU_SCALE};
 use relais_plugin_api::{
     ir::ElemType,

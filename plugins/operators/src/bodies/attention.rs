@@ -1,7 +1,7 @@
 //! Attention and what stands around it.
 
-use super::shared::{Made, body, cast, elem, number, rank, scalar, unknown};
-use crate::attrs::{flag, float, int, opt_float, opt_int, string};
+use super::shared::{Made, body, cast, number, scalar};
+use crate::calls::{self, elem, flag, float, int, opt_float, opt_int, rank, string, unknown};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},
@@ -80,7 +80,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
     let mut biased = "capped";
     if has_mask {
         let rank = rank(call, 3)?;
-        lines += &match super::shared::elem(call, 3)? {
+        lines += &match calls::elem(call, 3)? {
             ElemType::BOOL => format!("  %bias = Where(%mask, {zero}, {low});\n"),
             other => cast("bias", "mask", other, elem),
         };
@@ -145,7 +145,7 @@ pub fn attention(call: &OpCall<'_>) -> Made {
          %sum = ReduceSum(%e, [-1], keepdims = 1);\n  %count = Where(%none, {one}, %sum);\n  %p = Div(%e, %count);\n"
     );
     lines += &cast("weights", "p", wide, elem);
-    lines += &cast("values", "v_all", super::shared::elem(call, 2)?, elem);
+    lines += &cast("values", "v_all", calls::elem(call, 2)?, elem);
     lines += "  %heads = MatMul(%weights, %values);\n";
     lines += match is_packed {
         true => "  %back = Transpose(%heads, perm = [0, 2, 1, 3]);\n  %y = Reshape(%back, [0, 0, -1]);\n",
@@ -227,7 +227,7 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
         other => return Err(OpError::unsupported(format_args!("`update_rule` is `{other}`"))),
     };
     let single = ElemType::FLOAT;
-    let kept = if call.has_arg(3) { super::shared::elem(call, 3)? } else { elem };
+    let kept = if call.has_arg(3) { calls::elem(call, 3)? } else { elem };
     let mut lines = String::new();
     // The sequence comes first: `[sequence, batch, heads, size]`.
     let stepwise = |result: &str, value: &str, from: ElemType, heads: &str| {
@@ -245,11 +245,11 @@ pub fn linear_attention(call: &OpCall<'_>) -> Made {
     lines += &format!("  %q = Reshape(%queries, [0, 0, {of_keys}, {group}, -1]);\n");
     let mut scanned = vec![("qt", "q"), ("kt", "k"), ("vt", "v")];
     if is_gated {
-        lines += &stepwise("g", "decay", super::shared::elem(call, 4)?, &of_keys.to_string());
+        lines += &stepwise("g", "decay", calls::elem(call, 4)?, &of_keys.to_string());
         scanned.push(("gt", "g"));
     }
     if is_delta {
-        lines += &cast("beta_single", "beta", super::shared::elem(call, 5)?, single);
+        lines += &cast("beta_single", "beta", calls::elem(call, 5)?, single);
         lines += "  %beta_turned = Transpose(%beta_single, perm = [1, 0, 2]);\n  %b = Unsqueeze(%beta_turned, [3]);\n";
         scanned.push(("bt", "b"));
     }

@@ -1,7 +1,7 @@
 //! `CastLike`.
 
-use super::shared::{Made, body, elem};
-use crate::attrs::{opt_int, opt_string};
+use super::shared::{Made, body};
+use crate::calls::{elem, opt_int, opt_string};
 use relais_plugin_api::op::OpCall;
 
 /// `CastLike`: a cast to the element type of the second argument.

@@ -1,7 +1,7 @@
 //! `CausalConvWithState`.
 
-use super::shared::{Made, body, cast, elem, scalar, size, unknown};
-use crate::attrs::string;
+use super::shared::{Made, body, cast, scalar, size};
+use crate::calls::{elem, string, unknown};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},

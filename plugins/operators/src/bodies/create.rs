@@ -1,7 +1,7 @@
 //! `Range`.
 
-use super::shared::{Made, body, elem};
-use crate::attrs::elem_type;
+use super::shared::{Made, body};
+use crate::calls::{elem, elem_type};
 use relais_plugin_api::{ir::ElemType, op::OpCall};
 
 /// `Range`: the numbers below the count, scaled and moved.

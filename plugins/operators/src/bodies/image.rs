@@ -1,7 +1,7 @@
 //! `AffineGrid`.
 
-use super::shared::{Made, body, elem, size, unknown};
-use crate::attrs::flag;
+use super::shared::{Made, body, size};
+use crate::calls::{elem, flag, unknown};
 use relais_plugin_api::{ir::Dim, op::OpCall};
 
 /// `AffineGrid`: the points of a grid over [-1, 1], each with a 1 behind it, times the matrices.

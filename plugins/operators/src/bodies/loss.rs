@@ -1,10 +1,10 @@
 //! Losses.
 
 use super::{
-    shared::{Made, body, elem, scalar, squeezed},
+    shared::{Made, body, scalar, squeezed},
     softmax::log_softmax_lines,
 };
-use crate::attrs::{opt_int, string};
+use crate::calls::{elem, opt_int, string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The lines that compute `%loss` from the logarithms `%p` of probabilities, `%target`, and `%weight` if it is there.

@@ -1,7 +1,7 @@
 //! Blocks of space and depth.
 
-use super::shared::{Made, body, unknown};
-use crate::attrs::{opt_int, string};
+use super::shared::{Made, body};
+use crate::calls::{opt_int, string, unknown};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// Attributes of both: the size of blocks, and whether depth comes before blocks.

@@ -1,7 +1,7 @@
 //! Normalisations.
 
-use super::shared::{Made, body, cast, elem, rank, reduced, scalar, size, unknown};
-use crate::attrs::{elem_type, float, int, ints, opt_int};
+use super::shared::{Made, body, cast, reduced, scalar, size};
+use crate::calls::{dims, elem, elem_type, float, int, ints, opt_int, rank, unknown};
 use relais_plugin_api::{
     ir::{Dim, ElemType},
     op::{OpCall, OpError},
@@ -66,7 +66,7 @@ pub fn instance_normalization(call: &OpCall<'_>) -> Made {
 
 /// `GroupNormalization`: up to version 20, scale and bias are those of groups, then those of channels.
 pub fn group_normalization(call: &OpCall<'_>) -> Made {
-    let (elem, dims) = (elem(call, 0)?, call.dims(0).ok_or_else(|| unknown("the rank of input 0"))?);
+    let (elem, dims) = (elem(call, 0)?, dims(call, 0)?);
     let [batch, channels, ref places @ ..] = *dims else {
         return Err(OpError::unsupported("the input has no channels"));
     };

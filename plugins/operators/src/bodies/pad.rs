@@ -1,7 +1,7 @@
 //! `CenterCropPad`.
 
-use super::shared::{Made, body, elem, scalar};
-use crate::attrs::opt_ints;
+use super::shared::{Made, body, scalar};
+use crate::calls::{elem, opt_ints};
 use relais_plugin_api::op::OpCall;
 
 /// `CenterCropPad`: along each axis, one of both amounts is 0.

@@ -1,7 +1,7 @@
 //! `Bernoulli`.
 
-use super::shared::{Made, body, elem, is_wide, number};
-use crate::attrs::{opt_float, opt_int};
+use super::shared::{Made, body, is_wide, number};
+use crate::calls::{elem, opt_float, opt_int};
 use relais_plugin_api::{ir::ElemType, op::OpCall};
 
 /// `Bernoulli`: ones where a uniform random number is below the probability.

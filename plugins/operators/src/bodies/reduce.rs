@@ -1,7 +1,7 @@
 //! Reductions that are sums of something.
 
-use super::shared::{Made, body, elem, is_wide};
-use crate::attrs::{int, opt_ints};
+use super::shared::{Made, body, is_wide};
+use crate::calls::{elem, int, opt_ints};
 use relais_plugin_api::{
     ir::ElemType,
     op::{OpCall, OpError},

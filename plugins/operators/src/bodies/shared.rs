@@ -1,4 +1,4 @@
-//! What the bodies of several families use.
+//! Functions for the bodies of several families.
 
 use relais_plugin_api::{
     ir::{Dim, ElemType},
@@ -26,26 +26,9 @@ pub fn body(call: &OpCall<'_>, params: &[&str], lines: &str, results: &[&str]) -
     Ok(format!("def @body({params}) #[opset = {{\"\": {version}}}] {{\n{lines}  {results}\n}}"))
 }
 
-/// The element type of an argument, which must be known.
-pub fn elem(call: &OpCall<'_>, index: usize) -> Result<ElemType, OpError> {
-    match call.elem(index) {
-        ElemType::UNKNOWN => Err(unknown(format_args!("the element type of input {index}"))),
-        elem => Ok(elem),
-    }
-}
-
-/// The rank of an argument, which must be known.
-pub fn rank(call: &OpCall<'_>, index: usize) -> Result<usize, OpError> {
-    call.dims(index).map(|dims| dims.len()).ok_or_else(|| unknown(format_args!("the rank of input {index}")))
-}
-
 /// A size of an argument, if it is known.
 pub fn size(call: &OpCall<'_>, index: usize, axis: usize) -> Option<u64> {
     call.dims(index)?.get(axis).copied().and_then(Dim::known)
-}
-
-pub fn unknown(what: impl std::fmt::Display) -> OpError {
-    OpError::unsupported(format_args!("{what} is not known"))
 }
 
 /// A number as the text form writes it.

@@ -1,7 +1,7 @@
 //! Windows of signals.
 
 use super::shared::{Made, body};
-use crate::attrs::{flag, int};
+use crate::calls::{flag, int};
 use relais_operator_math::signal;
 use relais_plugin_api::op::OpCall;
 

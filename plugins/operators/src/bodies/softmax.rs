@@ -1,7 +1,7 @@
 //! `Softmax` and its logarithm.
 
 use super::shared::{Made, body, reduced};
-use crate::attrs::int;
+use crate::calls::int;
 use relais_plugin_api::op::OpCall;
 
 /// `Softmax` along one axis.

@@ -1,7 +1,7 @@
 //! Activation functions.
 
-use super::shared::{Made, NONE, Text, by_slope, elem};
-use crate::attrs::{float, opt_float};
+use super::shared::{Made, NONE, Text, by_slope};
+use crate::calls::{elem, float, opt_float};
 use relais_plugin_api::op::OpCall;
 
 /// A gradient that is that of the result where the argument is positive, and a product elsewhere. In the slope, `$` is a

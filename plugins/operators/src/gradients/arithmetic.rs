@@ -1,6 +1,7 @@
 //! Arithmetic on several tensors.
 
-use super::shared::{Made, NONE, Text, elem};
+use super::shared::{Made, NONE, Text};
+use crate::calls::elem;
 use relais_plugin_api::op::OpCall;
 
 /// `Add`.

@@ -1,6 +1,7 @@
 //! Conversions between element types.
 
-use super::shared::{Made, Text, elem};
+use super::shared::{Made, Text};
+use crate::calls::elem;
 use relais_plugin_api::{ir::ElemType, op::OpCall};
 
 /// `Cast` and `CastLike`.

@@ -1,6 +1,7 @@
 //! `Where`.
 
-use super::shared::{Made, NONE, Text, elem};
+use super::shared::{Made, NONE, Text};
+use crate::calls::elem;
 use relais_plugin_api::op::OpCall;
 
 /// `Where`: the condition has no gradient.

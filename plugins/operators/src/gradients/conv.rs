@@ -1,10 +1,10 @@
 //! Convolutions.
 
 use super::shared::{
-    Made, Text, dims, sizes,
+    Made, Text, sizes,
     window::{Window, cut_like},
 };
-use crate::attrs::int;
+use crate::calls::{dims, int};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Conv`: the input's gradient is a transposed convolution of the result's, the weights' one of the input with it.

@@ -1,11 +1,11 @@
 //! Elements taken by index.
 
 use super::shared::{
-    Made, dims, from_front, int_text,
+    Made, int_text,
     picked::{Repeats, picked},
 };
-use crate::attrs::int;
-use relais_plugin_api::op::OpCall;
+use crate::calls::{dims, int};
+use relais_plugin_api::op::{OpCall, shapes::axis_of};
 
 /// `Gather`.
 pub fn gather(call: &OpCall<'_>) -> Made {
@@ -15,8 +15,8 @@ pub fn gather(call: &OpCall<'_>) -> Made {
 /// `GatherElements`: with one index along its axis, each element is picked once at most.
 pub fn gather_elements(call: &OpCall<'_>) -> Made {
     let of_indices = dims(call, 1)?;
-    let axis = from_front(int(call, "axis")?, of_indices.len())?;
-    let is_one = of_indices.get(axis as usize).and_then(|dim| dim.known()) == Some(1);
+    let axis = axis_of(int(call, "axis")?, of_indices.len())?;
+    let is_one = of_indices.get(axis).and_then(|dim| dim.known()) == Some(1);
     let repeats = if is_one { Repeats::Never } else { Repeats::Perhaps };
     picked(call, &format!("GatherElements($, %a1{})", int_text(call, "axis")?), repeats)
 }

@@ -1,9 +1,9 @@
 //! `Concat` and `Split`.
 
-use super::shared::{Made, Text, dims, from_front, sizes};
-use crate::attrs::{int, opt_int};
+use super::shared::{Made, Text, sizes};
+use crate::calls::{dims, int, opt_int};
 use relais_operator_math::join::concat_axis;
-use relais_plugin_api::op::{OpCall, OpError};
+use relais_plugin_api::op::{OpCall, OpError, shapes::axis_of};
 
 /// `Concat`: the parts are split again.
 pub fn concat(call: &OpCall<'_>) -> Made {
@@ -11,11 +11,11 @@ pub fn concat(call: &OpCall<'_>) -> Made {
     let n = call.n_args();
     let axis = concat_axis(opt_int(call, "axis")?, call.version());
     let axis = axis.ok_or_else(|| OpError::invalid("attribute `axis` is missing"))?;
-    let axis = from_front(axis, dims(call, 0)?.len())?;
+    let axis = axis_of(axis, dims(call, 0)?.len())?;
     if n == 1 {
         return t.gives(["%d0"]);
     }
-    let known = (0..n).map(|at| sizes(&[*dims(call, at).ok()?.get(axis as usize)?])).collect::<Option<Vec<_>>>();
+    let known = (0..n).map(|at| sizes(&[*dims(call, at).ok()?.get(axis)?])).collect::<Option<Vec<_>>>();
     let split = match known.map(|sizes| sizes.concat()) {
         Some(sizes) if t.opset >= 13 => format!("{sizes:?}"),
         Some(sizes) => format!("split = {sizes:?}"),

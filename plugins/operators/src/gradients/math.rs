@@ -1,6 +1,7 @@
 //! Functions of single elements.
 
-use super::shared::{Made, Text, by_slope, elem};
+use super::shared::{Made, Text, by_slope};
+use crate::calls::elem;
 use relais_plugin_api::op::OpCall;
 
 /// Functions with steps only, such as `Floor` and `Sign`: where they have a slope, it is 0.

@@ -1,7 +1,7 @@
 //! Products of matrices.
 
-use super::shared::{Made, Text, dims, elem, output_dims};
-use crate::attrs::{flag, float};
+use super::shared::{Made, Text, output_dims};
+use crate::calls::{dims, elem, flag, float};
 use relais_plugin_api::{
     ir::Dims,
     op::{OpCall, OpError},

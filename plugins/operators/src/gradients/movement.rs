@@ -4,7 +4,7 @@ use super::shared::{
     Made, Text,
     picked::{Repeats, others, picked},
 };
-use crate::attrs::opt_ints;
+use crate::calls::opt_ints;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Transpose`.

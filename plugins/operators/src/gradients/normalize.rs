@@ -1,7 +1,7 @@
 //! Normalisations.
 
-use super::shared::{Made, Text, dims, elem};
-use crate::attrs::{flag, float};
+use super::shared::{Made, Text};
+use crate::calls::{dims, elem, flag, float};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `BatchNormalization` with given means and variances.

@@ -1,7 +1,7 @@
 //! `Pad`.
 
 use super::shared::{Made, NONE, Text};
-use crate::attrs::{opt_ints, string};
+use crate::calls::{opt_ints, string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// `Pad` with a constant: what was added is taken away, and the other way round.

@@ -1,12 +1,12 @@
 //! Pooling.
 
 use super::shared::{
-    Made, Text, dims, elem, int_text, ints_text,
+    Made, Text, int_text, ints_text,
     picked::scattered,
     ratio::{ratio, shared},
     window::{Window, cut_like},
 };
-use crate::attrs::{flag, int, opt_ints, opt_string};
+use crate::calls::{dims, elem, flag, int, opt_ints, opt_string};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// The window of a pooling operator.

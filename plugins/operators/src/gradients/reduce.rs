@@ -4,7 +4,7 @@ use super::shared::{
     Made, Text,
     ratio::{ratio, shared},
 };
-use crate::attrs::{flag, opt_ints};
+use crate::calls::{flag, opt_ints};
 use relais_plugin_api::{
     ir::Tensor,
     op::{OpCall, OpError},

@@ -1,17 +1,22 @@
 //! `Softmax` and its logarithm.
 
-use super::shared::{Made, Text, dims, from_front};
-use crate::attrs::int;
-use relais_plugin_api::op::{OpCall, OpError};
+use super::shared::{Made, Text};
+use crate::calls::{int, rank};
+use relais_plugin_api::op::{OpCall, OpError, shapes::axis_of};
+
+/// An axis counted from the front; a scalar counts as one axis.
+fn front(axis: i64, rank: usize) -> Result<i64, OpError> {
+    Ok(axis_of(axis, rank.max(1))? as i64)
+}
 
 /// The axes over which `Softmax` and `LogSoftmax` normalise: one, and before version 13 all from that one on.
 fn normalised(call: &OpCall<'_>) -> Result<Vec<i64>, OpError> {
     let axis = int(call, "axis")?;
     if call.version() >= 13 {
-        return Ok(vec![call.dims(0).map_or(Ok(axis), |dims| from_front(axis, dims.len()))?]);
+        return Ok(vec![call.dims(0).map_or(Ok(axis), |dims| front(axis, dims.len()))?]);
     }
-    let rank = dims(call, 0)?.len();
-    Ok((from_front(axis, rank)?..rank as i64).collect())
+    let rank = rank(call, 0)?;
+    Ok((front(axis, rank)?..rank as i64).collect())
 }
 
 /// `Softmax`.

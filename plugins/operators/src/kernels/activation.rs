@@ -7,7 +7,7 @@ use super::shared::{
     spread::{map, map_as},
     volume, wide,
 };
-use crate::attrs::{float, string};
+use crate::calls::{float, string};
 use relais_operator_math::activation::{GELU_CUBE, GELU_SCALE, HARD_SWISH};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},

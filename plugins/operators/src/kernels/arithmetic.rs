@@ -7,10 +7,10 @@ use super::shared::{
     spread::{map, map_as},
     wide,
 };
-use crate::attrs::flag;
+use crate::calls::flag;
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
-    op::{Kernel, OpCall},
+    op::{Kernel, OpCall, OpError},
     prim::CoreOp,
 };
 
@@ -48,6 +48,9 @@ pub fn modulo(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let elem = same_elem(kernel, &[a, b])?;
     numbers(elem)?;
     let is_fmod = flag(call, "fmod")?;
+    if elem.is_float() && !is_fmod && call.version() < 28 {
+        return Err(OpError::invalid("floats need attribute `fmod` before operator-set version 28"));
+    }
     map(kernel, &[a, b], y, |b, values| {
         if is_fmod {
             return b.op(CoreOp::Mod, values);
@@ -55,15 +58,16 @@ pub fn modulo(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         if !elem.is_float() {
             return b.op(CoreOp::FloorMod, values);
         }
-        // The sign of the divisor, as Python has it.
-        let zero = b.num(elem, 0.0);
+        // The sign of the divisor, of zeros, too.
+        let (zero, minus_zero) = (b.num(elem, 0.0), b.num(elem, -0.0));
         let rest = b.op(CoreOp::Mod, values);
         let is_rest = b.op(CoreOp::Ne, &[rest, zero]);
         let (of_rest, of_divisor) = (b.lt(rest, zero), b.lt(values[1], zero));
         let differ = b.op(CoreOp::Ne, &[of_rest, of_divisor]);
-        let is_other = b.and(is_rest, differ);
         let moved = b.add(rest, values[1]);
-        b.select(is_other, moved, rest)
+        let of_others = b.select(differ, moved, rest);
+        let of_zeros = b.select(of_divisor, minus_zero, zero);
+        b.select(is_rest, of_others, of_zeros)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Tests of single elements, and `Where`.
 
 use super::shared::{Done, floats, same_elem, spread::map};
-use crate::attrs::flag;
+use crate::calls::flag;
 use relais_plugin_api::{
     ir::ElemType,
     op::{Kernel, OpCall},

@@ -9,7 +9,7 @@ use super::{
         window::{self, each_tap, each_window},
     },
 };
-use crate::attrs::int;
+use crate::calls::int;
 use relais_operator_math::window::Axis;
 use relais_plugin_api::{
     ir::{ElemType, NodeId},

@@ -1,15 +1,15 @@
 //! Tensors made of shapes, indices and numbers.
 
 use super::shared::{
-    Done, axis_of, declined, fill,
+    Done, declined, fill,
     index::{around, index_at},
     terms::Terms,
     viewed, volume, wide,
 };
-use crate::attrs::int;
+use crate::calls::int;
 use relais_plugin_api::{
     ir::{ElemType, Imm},
-    op::{Kernel, OpCall},
+    op::{Kernel, OpCall, shapes::axis_of},
 };
 
 /// `EyeLike`.

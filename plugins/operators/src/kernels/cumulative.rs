@@ -1,9 +1,9 @@
 //! Running sums and products.
 
-use super::shared::{Done, axis_of, const_ints, declined, index::around, numbers, viewed, wide};
-use crate::attrs::flag;
+use super::shared::{Done, const_ints, declined, index::around, numbers, viewed, wide};
+use crate::calls::flag;
 use relais_plugin_api::{
-    op::{Kernel, OpCall},
+    op::{Kernel, OpCall, shapes::axis_of},
     prim::CoreOp,
 };
 

@@ -1,7 +1,7 @@
 //! `Einsum`.
 
 use super::shared::{Done, declined, numbers, same_elem, wide};
-use crate::attrs::string;
+use crate::calls::string;
 use relais_plugin_api::{
     ir::NodeId,
     op::{Kernel, OpCall, OpError},

@@ -1,13 +1,13 @@
 //! Elements taken by index.
 
 use super::shared::{
-    Done, axis_of, declined,
+    Done, declined,
     index::{around, index_at, integers},
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::int;
-use relais_plugin_api::op::{Kernel, OpCall};
+use crate::calls::int;
+use relais_plugin_api::op::{Kernel, OpCall, shapes::axis_of};
 
 /// `Gather`.
 pub fn gather(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {

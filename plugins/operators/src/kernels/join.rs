@@ -1,12 +1,12 @@
 //! `Concat` and `Split`.
 
 use super::shared::{
-    Done, axis_of, declined,
+    Done, declined,
     parts::{Part, copy_part},
 };
-use crate::attrs::{int, opt_int};
+use crate::calls::{int, opt_int};
 use relais_operator_math::join::concat_axis;
-use relais_plugin_api::op::{Kernel, OpCall, OpError};
+use relais_plugin_api::op::{Kernel, OpCall, OpError, shapes::axis_of};
 
 /// All axes, of which one has a part that begins at `from` and `to`.
 fn along(x: &[u64], y: &[u64], axis: usize, count: u64, (from, to): (u64, u64)) -> Vec<Part> {

@@ -1,7 +1,7 @@
 //! Operations on bits.
 
 use super::shared::{Done, declined, elementwise::operands, same_elem, spread::map};
-use crate::attrs::string;
+use crate::calls::string;
 use relais_plugin_api::{
     op::{Kernel, OpCall},
     prim::CoreOp,

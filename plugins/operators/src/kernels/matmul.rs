@@ -4,7 +4,7 @@ use super::shared::{
     BLOCK, Done, declined, is_half, numbers, plus_products, same_elem, spread::Spread, terms::Terms, viewed, volume,
     wide,
 };
-use crate::attrs::{flag, float};
+use crate::calls::{flag, float};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},

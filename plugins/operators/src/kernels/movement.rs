@@ -1,16 +1,17 @@
 //! Elements moved as they are: order, parts, repetitions.
 
 use super::shared::{
-    Done, axis_of, const_ints, copy, declined, given_ints,
+    Done, const_ints, copy, declined, given_ints,
     parts::{Part, copy_part},
     spread::{map, map_as},
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::{flag, int, opt_ints, string};
+use crate::calls::{flag, int, opt_ints, string};
+use relais_operator_math::movement::{self as math, Disputed};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::{CoreOp, PrimBuilder},
 };
 
@@ -113,17 +114,14 @@ pub fn slice(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let mut parts: Vec<Part> = sizes.iter().map(|&size| Part::whole(size)).collect();
     for (at, &axis) in axes.iter().enumerate() {
         let axis = axis_of(axis, sizes.len())?;
-        let (size, step) = (sizes[axis] as i64, steps[at]);
-        if step == 0 {
-            return Err(OpError::invalid("a step is zero"));
+        let taken = math::slice(sizes[axis] as i64, starts[at], ends[at], steps[at])
+            .ok_or_else(|| OpError::invalid("a step is zero"))?;
+        if taken.disputed == Some(Disputed::End) {
+            return declined("it goes backwards, and its end is behind its axis");
         }
-        let front = |bound: i64| if bound < 0 { bound.saturating_add(size) } else { bound };
-        let (least, most) = if step > 0 { (0, size) } else { (-1, size - 1) };
-        let (start, end) = (front(starts[at]).clamp(least.max(0), most.max(0)), front(ends[at]).clamp(least, most));
-        let distance = if step > 0 { end - start } else { start - end };
-        let count = if distance <= 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) };
-        let step = if count <= 1 { 1 } else { step };
-        parts[axis] = Part { x_size: sizes[axis], y_size: count, count, from: start, to: 0, step };
+        let (from, count) = (taken.first, taken.count);
+        let step = if count <= 1 { 1 } else { steps[at] };
+        parts[axis] = Part { x_size: sizes[axis], y_size: count, count, from, to: 0, step };
     }
     if parts.iter().zip(&made).any(|(part, &size)| part.count != size) {
         return declined("its bounds do not fit its result");

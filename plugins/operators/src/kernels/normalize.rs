@@ -1,10 +1,10 @@
 //! Normalisations.
 
-use super::shared::{Done, axis_of, declined, floats, is_half, sizes_of, terms::Terms, viewed, volume, wide};
-use crate::attrs::{flag, float, int};
+use super::shared::{Done, declined, floats, is_half, sizes_of, terms::Terms, viewed, volume, wide};
+use crate::calls::{flag, float, int};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::PrimBuilder,
 };
 
@@ -146,8 +146,8 @@ pub fn instance_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Don
 /// `GroupNormalization`, whose scale and bias are one for each group before version 21.
 pub fn group_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let groups = u64::try_from(int(call, "num_groups")?).unwrap_or(0);
-    if int(call, "stash_type")? != 1 {
-        return declined("it is not computed in single precision");
+    if call.version() >= 21 {
+        single_precision(call, kernel.elem(kernel.needed_input(0)?))?;
     }
     in_groups(call, kernel, groups, call.version() < 21)
 }
@@ -186,13 +186,19 @@ fn in_groups(call: &OpCall<'_>, kernel: &mut Kernel<'_>, groups: u64, has_scale_
     Ok(())
 }
 
+/// Declines a call whose mean and variance are not computed in single precision.
+fn single_precision(call: &OpCall<'_>, elem: ElemType) -> Done {
+    if int(call, "stash_type")? != 1 || elem == ElemType::DOUBLE {
+        return declined("it is not computed in single precision");
+    }
+    Ok(())
+}
+
 /// The sizes before the normalised axes and of them, and the type that they are computed in.
 fn last_axes(call: &OpCall<'_>, kernel: &Kernel<'_>, x: NodeId) -> Result<([u64; 2], ElemType), OpError> {
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    if int(call, "stash_type")? != 1 || elem == ElemType::DOUBLE {
-        return declined("it is not computed in single precision");
-    }
+    single_precision(call, elem)?;
     let axis = axis_of(int(call, "axis")?, sizes.len())?;
     Ok(([volume(&sizes[..axis]), volume(&sizes[axis..])], wide(elem)))
 }

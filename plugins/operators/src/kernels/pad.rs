@@ -1,14 +1,14 @@
 //! Tensors with borders.
 
 use super::shared::{
-    Done, axis_of, const_ints, declined, fill, given_ints,
+    Done, const_ints, declined, fill, given_ints,
     parts::{Part, copy_part},
     tables::{Taps, by_tables},
     viewed, volume,
 };
-use crate::attrs::{float, named};
+use crate::calls::{float, named};
 use relais_operator_math::pad::Mode;
-use relais_plugin_api::op::{Kernel, OpCall, OpError};
+use relais_plugin_api::op::{Kernel, OpCall, OpError, shapes::axis_of};
 
 /// `Pad`, whose amounts are attributes before version 11.
 pub fn pad(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {

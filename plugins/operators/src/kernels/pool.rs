@@ -9,7 +9,7 @@ use super::{
         window::{self, each_tap, each_window},
     },
 };
-use crate::attrs::{flag, int, named, opt_ints};
+use crate::calls::{flag, int, named, opt_ints};
 use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},

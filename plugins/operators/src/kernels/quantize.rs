@@ -1,10 +1,10 @@
 //! Quantised numbers to real ones and back.
 
-use super::shared::{Done, axis_of, declined, is_half, spread::map_as, volume};
-use crate::attrs::int;
+use super::shared::{Done, declined, is_half, spread::map_as, volume};
+use crate::calls::int;
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::CoreOp,
 };
 

@@ -1,7 +1,7 @@
 //! `Dropout`.
 
 use super::shared::{Done, copy, declined, fill};
-use crate::attrs::int;
+use crate::calls::int;
 use relais_plugin_api::op::{Kernel, OpCall};
 
 /// `Dropout` that drops nothing.

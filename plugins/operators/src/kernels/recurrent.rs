@@ -4,10 +4,8 @@ use super::{
     activation::{above_zero, hard_sigmoid_of, sigmoid_of, softplus_of},
     shared::{Done, declined, floats, is_half, same_elem, terms::Terms},
 };
-use crate::{
-    attrs::{flag, named, opt_strs},
-    kernels::activation::softsign_of,
-};
+use crate::calls::{flag, named, opt_strs};
+use crate::kernels::activation::softsign_of;
 use relais_operator_math::recurrent::{Activation, Cell, are_reverse};
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},

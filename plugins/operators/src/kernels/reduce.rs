@@ -1,13 +1,13 @@
 //! Reductions and scans along axes.
 
 use super::shared::{
-    Done, axis_of, copy, declined, floats, given_ints, index::around, is_half, numbers, sizes_of, terms::Terms, viewed,
-    volume, wide,
+    Done, copy, declined, floats, given_ints, index::around, is_half, numbers, sizes_of, terms::Terms, viewed, volume,
+    wide,
 };
-use crate::attrs::{flag, int};
+use crate::calls::{flag, int};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::{CoreOp, PrimBuilder},
 };
 

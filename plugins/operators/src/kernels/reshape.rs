@@ -1,7 +1,7 @@
 //! Tensors in other shapes, and their shapes.
 
 use super::shared::{Done, copy, declined, viewed, volume};
-use crate::attrs::{int, opt_int};
+use crate::calls::{int, opt_int};
 use relais_operator_math::reshape::shape_range;
 use relais_plugin_api::op::{Kernel, OpCall};
 

@@ -1,16 +1,16 @@
 //! Images resized.
 
 use super::shared::{
-    Done, axis_of, const_ints, declined,
+    Done, const_ints, declined,
     spread::map_as,
     tables::{Taps, by_tables},
     volume,
 };
-use crate::attrs::{flag, float, named, opt_floats, opt_ints};
+use crate::calls::{flag, float, named, opt_floats, opt_ints};
 use relais_operator_math::resize::{self as math, Axis, Coordinates, Mode, Nearest, Policy, Settings};
 use relais_plugin_api::{
     ir::Tensor,
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
 };
 
 /// The most elements along an axis that make one.

@@ -1,28 +1,29 @@
 //! Elements placed by index.
 
 use super::shared::{
-    Done, axis_of, copy, declined,
+    Done, copy, declined,
     index::{index_at, integers},
     numbers, same_elem,
     terms::Terms,
     viewed, volume,
 };
-use crate::attrs::{int, string};
+use crate::calls::{int, opt_string};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::{CoreOp, PrimBuilder},
 };
 
-/// The core operator by which updates are combined with elements; `None` if they take the place of elements.
+/// The core operator by which updates are combined with elements; `None` if they take the place of elements, as those of
+/// `Scatter` do.
 fn combination(call: &OpCall<'_>, elem: ElemType) -> Result<Option<CoreOp>, OpError> {
-    let op = match string(call, "reduction")? {
-        "none" => return Ok(None),
-        "add" => CoreOp::Add,
-        "mul" => CoreOp::Mul,
-        "max" => CoreOp::Max,
-        "min" => CoreOp::Min,
-        other => return declined(format_args!("`reduction` is `{other}`")),
+    let op = match opt_string(call, "reduction")? {
+        None | Some("none") => return Ok(None),
+        Some("add") => CoreOp::Add,
+        Some("mul") => CoreOp::Mul,
+        Some("max") => CoreOp::Max,
+        Some("min") => CoreOp::Min,
+        Some(other) => return declined(format_args!("`reduction` is `{other}`")),
     };
     numbers(elem)?;
     Ok(Some(op))

@@ -2,12 +2,12 @@
 
 use super::{
     reduce::least,
-    shared::{Done, axis_of, floats, index::around, is_half, terms::Terms, viewed, volume, wide},
+    shared::{Done, floats, index::around, is_half, terms::Terms, viewed, volume, wide},
 };
-use crate::attrs::int;
+use crate::calls::int;
 use relais_plugin_api::{
     ir::NodeId,
-    op::{Kernel, OpCall, OpError},
+    op::{Kernel, OpCall, OpError, shapes::axis_of},
     prim::PrimBuilder,
 };
 

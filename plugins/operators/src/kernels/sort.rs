@@ -1,10 +1,10 @@
 //! `TopK`.
 
-use super::shared::{Done, axis_of, declined, index::around, numbers, terms::Terms, viewed, volume};
-use crate::attrs::{flag, int};
+use super::shared::{Done, declined, index::around, numbers, terms::Terms, viewed, volume};
+use crate::calls::{flag, int};
 use relais_plugin_api::{
     ir::NodeId,
-    op::{Kernel, OpCall},
+    op::{Kernel, OpCall, shapes::axis_of},
     prim::CoreOp,
 };
 

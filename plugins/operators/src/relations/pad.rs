@@ -45,27 +45,6 @@ pub fn pad(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `CenterCropPad`.
 pub fn center_crop_pad(cx: &mut InferCx<'_>) -> Outcome {
-    expect_tensor(cx, 0)?;
-    let elem = cx.elem(0);
-    let Some(mut dims) = cx.dims(0) else {
-        cx.set_any_rank(0, elem);
-        return Ok(());
-    };
-    let axes = match opt_ints(cx, "axes")? {
-        Some(axes) => axes.iter().map(|&axis| axis_of(axis, dims.len())).collect::<Result<Vec<_>, _>>()?,
-        None => (0..dims.len()).collect(),
-    };
-    match ints_of(cx, 1) {
-        Some(sizes) if sizes.len() != axes.len() => {
-            return invalid(format_args!("{} sizes do not fit {} axes", sizes.len(), axes.len()));
-        }
-        Some(sizes) => {
-            for (&axis, size) in axes.iter().zip(sizes) {
-                dims[axis] = size.into();
-            }
-        }
-        None => axes.iter().for_each(|&axis| dims[axis] = Dim::Unknown),
-    }
-    cx.set_tensor(0, elem, &dims);
-    Ok(())
+    let sizes = ints_of(cx, 1);
+    set_axes(cx, "sizes", sizes.as_deref(), |_, size| size.into())
 }

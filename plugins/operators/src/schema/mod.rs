@@ -1,8 +1,8 @@
-//! What is said of each operator: what the ONNX standard says of its versions, and where its parts are.
+//! The description of each operator: its versions in the ONNX standard, and its other parts.
 //!
-//! One file per family, and the parts of a family's operators stand in files of the same name: type relations in
-//! `relations/`, kernels in `kernels/`, bodies in `bodies/`, gradients in `gradients/`, evaluators in the plugin
-//! `plugins/evaluator`. What serves several families is in the folder `shared` of its column.
+//! There is one file for each family, and the other parts of its operators are in files of the same name: type relations
+//! in `relations/`, kernels in `kernels/`, bodies in `bodies/`, gradients in `gradients/`, evaluators in the plugin
+//! `plugins/evaluator`. Functions for several families are in the folder `shared` of their column.
 //!
 //! Versions, numbers of arguments and results, attributes and types are in `onnx.rs`, which
 //! `plugins/operators/schemas.py` makes from the `onnx` package. A family's file has what that package does not say: an

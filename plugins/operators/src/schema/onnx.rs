@@ -1,4 +1,4 @@
-//! What the ONNX standard says of each version of each operator: its inputs, results, attributes and types.
+//! The versions of each operator in the ONNX standard: inputs, results, attributes and types.
 //!
 //! Made by `plugins/operators/schemas.py` from the `onnx` package.
 
@@ -10,553 +10,371 @@ use relais_plugin_api::{
 
 #[rustfmt::skip]
 const T0: TypeVar = TypeVar::new("", E0);
-
 #[rustfmt::skip]
 const T1: TypeVar = TypeVar::new("", E1);
-
 #[rustfmt::skip]
 const T2: TypeVar = TypeVar::new("", E2);
-
 #[rustfmt::skip]
 const T3: TypeVar = TypeVar::new("", E3);
-
 #[rustfmt::skip]
 const T4: TypeVar = TypeVar::new("", E4);
-
 #[rustfmt::skip]
 const T5: TypeVar = TypeVar::new("", E5);
-
 #[rustfmt::skip]
 const T6: TypeVar = TypeVar::new("", E6);
-
 #[rustfmt::skip]
 const T7: TypeVar = TypeVar::new("", E7);
-
 #[rustfmt::skip]
 const T8: TypeVar = TypeVar::new("", E8);
-
 #[rustfmt::skip]
 const T9: TypeVar = TypeVar::new("", E9);
-
 #[rustfmt::skip]
 const T10: TypeVar = TypeVar::new("", E10);
-
 #[rustfmt::skip]
 const T11: TypeVar = TypeVar::new("", E11);
-
 #[rustfmt::skip]
 const T12: TypeVar = TypeVar::new("", E12);
-
 #[rustfmt::skip]
 const T13: TypeVar = TypeVar::new("", E13);
-
 #[rustfmt::skip]
 const T14: TypeVar = TypeVar::new("", E14);
-
 #[rustfmt::skip]
 const T15: TypeVar = TypeVar::new("", E15);
-
 #[rustfmt::skip]
 const T16: TypeVar = TypeVar::new("", E16);
-
 #[rustfmt::skip]
 const T17: TypeVar = TypeVar::new("", E17);
-
 #[rustfmt::skip]
 const T18: TypeVar = TypeVar::new("", E18);
-
 #[rustfmt::skip]
 const T19: TypeVar = TypeVar::new("", E19);
-
 #[rustfmt::skip]
 const T20: TypeVar = TypeVar::new("", E20);
-
 #[rustfmt::skip]
 const T21: TypeVar = TypeVar::new("", E21);
-
 #[rustfmt::skip]
 const T22: TypeVar = TypeVar::new("", E22);
-
 #[rustfmt::skip]
 const T23: TypeVar = TypeVar::new("", E23);
-
 #[rustfmt::skip]
 const T24: TypeVar = TypeVar::new("", E24);
-
 #[rustfmt::skip]
 const T25: TypeVar = TypeVar::new("", E25);
-
 #[rustfmt::skip]
 const T26: TypeVar = TypeVar::new("", E26).sequences(E25);
-
 #[rustfmt::skip]
 const T27: TypeVar = TypeVar::new("", E27);
-
 #[rustfmt::skip]
 const T28: TypeVar = TypeVar::new("", E28);
-
 #[rustfmt::skip]
 const T29: TypeVar = TypeVar::new("", E29);
-
 #[rustfmt::skip]
 const T30: TypeVar = TypeVar::new("", E30);
-
 #[rustfmt::skip]
 const T31: TypeVar = TypeVar::new("", E31);
-
 #[rustfmt::skip]
 const T32: TypeVar = TypeVar::new("", E32);
-
 #[rustfmt::skip]
 const T33: TypeVar = TypeVar::new("", E33);
-
 #[rustfmt::skip]
 const T34: TypeVar = TypeVar::new("", E34);
-
 #[rustfmt::skip]
 const T35: TypeVar = TypeVar::new("", E35);
-
 #[rustfmt::skip]
 const T36: TypeVar = TypeVar::new("", E36);
-
 #[rustfmt::skip]
 const T37: TypeVar = TypeVar::new("", E37);
-
 #[rustfmt::skip]
 const T38: TypeVar = TypeVar::new("", E38);
-
 #[rustfmt::skip]
 const T39: TypeVar = TypeVar::new("", E39);
-
 #[rustfmt::skip]
 const T40: TypeVar = TypeVar::new("", E40);
-
 #[rustfmt::skip]
 const T41: TypeVar = TypeVar::new("", E41);
-
 #[rustfmt::skip]
 const T42: TypeVar = TypeVar::new("", E42);
-
 #[rustfmt::skip]
 const T43: TypeVar = TypeVar::new("", E43);
-
 #[rustfmt::skip]
 const T44: TypeVar = TypeVar::new("", E44);
-
 #[rustfmt::skip]
 const T45: TypeVar = TypeVar::new("", E45);
-
 #[rustfmt::skip]
 const T46: TypeVar = TypeVar::new("", E46);
-
 #[rustfmt::skip]
 const T47: TypeVar = TypeVar::new("", E47);
-
 #[rustfmt::skip]
 const T48: TypeVar = TypeVar::new("", E48);
-
 #[rustfmt::skip]
 const T49: TypeVar = TypeVar::new("", E49);
-
 #[rustfmt::skip]
 const T50: TypeVar = TypeVar::new("", E24).sequences(E25);
-
 #[rustfmt::skip]
 const T51: TypeVar = TypeVar::new("", E24).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T52: TypeVar = TypeVar::new("", E27).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T53: TypeVar = TypeVar::new("", E28).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T54: TypeVar = TypeVar::new("", E29).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T55: TypeVar = TypeVar::new("", E30).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T56: TypeVar = TypeVar::new("", E31).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T57: TypeVar = TypeVar::new("", E25).sequences(E25);
-
 #[rustfmt::skip]
 const T58: TypeVar = TypeVar::new("", E24).sequences(E24).optionals(E24).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T59: TypeVar = TypeVar::new("", E27).sequences(E27).optionals(E27).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T60: TypeVar = TypeVar::new("", E28).sequences(E28).optionals(E28).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T61: TypeVar = TypeVar::new("", E29).sequences(E29).optionals(E29).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T62: TypeVar = TypeVar::new("", E30).sequences(E30).optionals(E30).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T63: TypeVar = TypeVar::new("", E31).sequences(E31).optionals(E31).optional_sequences(E24);
-
 #[rustfmt::skip]
 const T64: TypeVar = TypeVar::new("", E50);
-
 #[rustfmt::skip]
 const T65: TypeVar = TypeVar::new("", E51);
-
 #[rustfmt::skip]
 const T66: TypeVar = TypeVar::new("", E52);
-
 #[rustfmt::skip]
 const T67: TypeVar = TypeVar::new("", E53);
-
 #[rustfmt::skip]
 const T68: TypeVar = TypeVar::new("", E54);
-
 #[rustfmt::skip]
 const T69: TypeVar = TypeVar::new("", E55);
-
 #[rustfmt::skip]
 const T70: TypeVar = TypeVar::new("", E26).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T71: TypeVar = TypeVar::new("", E56).sequences(E56);
-
 #[rustfmt::skip]
 const T72: TypeVar = TypeVar::new("", E26).optionals(E56).optional_sequences(E56);
-
 #[rustfmt::skip]
 const T73: TypeVar = TypeVar::new("", E25).sequences(E25).optionals(E25).optional_sequences(E25);
-
 #[rustfmt::skip]
 const T74: TypeVar = TypeVar::new("", E56).sequences(E56).optionals(E56).optional_sequences(E56);
-
 #[rustfmt::skip]
 const T75: TypeVar = TypeVar::new("", E57);
-
 #[rustfmt::skip]
 const T76: TypeVar = TypeVar::new("", E58);
-
 #[rustfmt::skip]
 const T77: TypeVar = TypeVar::new("", E59);
-
 #[rustfmt::skip]
 const T78: TypeVar = TypeVar::new("", E60);
-
 #[rustfmt::skip]
 const T79: TypeVar = TypeVar::new("", E61);
-
 #[rustfmt::skip]
 const T80: TypeVar = TypeVar::new("", E62);
-
 #[rustfmt::skip]
 const T81: TypeVar = TypeVar::new("", E63);
-
 #[rustfmt::skip]
 const T82: TypeVar = TypeVar::new("", E64);
-
 #[rustfmt::skip]
 const T83: TypeVar = TypeVar::new("", E65);
-
 #[rustfmt::skip]
 const T84: TypeVar = TypeVar::new("", E66);
-
 #[rustfmt::skip]
 const T85: TypeVar = TypeVar::new("", E67);
-
 #[rustfmt::skip]
 const T86: TypeVar = TypeVar::new("", E68);
-
 #[rustfmt::skip]
 const T87: TypeVar = TypeVar::new("", E69);
-
 #[rustfmt::skip]
 const T88: TypeVar = TypeVar::new("", E70);
-
 #[rustfmt::skip]
 const T89: TypeVar = TypeVar::new("", E71);
-
 #[rustfmt::skip]
 const T90: TypeVar = TypeVar::new("", E72);
-
 #[rustfmt::skip]
 const T91: TypeVar = TypeVar::new("", E26).sequences(E24);
-
 #[rustfmt::skip]
 const T92: TypeVar = TypeVar::new("", E73);
-
 #[rustfmt::skip]
 const T93: TypeVar = TypeVar::new("", E74);
-
 #[rustfmt::skip]
 const T94: TypeVar = TypeVar::new("", E75);
-
 #[rustfmt::skip]
 const T95: TypeVar = TypeVar::new("", E76);
-
 #[rustfmt::skip]
 const T96: TypeVar = TypeVar::new("", E26).others(&["map(int64, float)", "map(int64, string)"]);
-
 #[rustfmt::skip]
 const T97: TypeVar = TypeVar::new("", E77);
-
 #[rustfmt::skip]
 const T98: TypeVar = TypeVar::new("", E78);
-
 #[rustfmt::skip]
 const T99: TypeVar = TypeVar::new("", E26).others(&["map(int64, double)", "map(int64, float)", "map(int64, string)", "map(string, double)", "map(string, float)", "map(string, int64)"]);
-
 #[rustfmt::skip]
 const T100: TypeVar = TypeVar::new("", E79);
-
 #[rustfmt::skip]
 const T101: TypeVar = TypeVar::new("", E80);
-
 #[rustfmt::skip]
 const T102: TypeVar = TypeVar::new("", E26).others(&["seq(map(int64, float))", "seq(map(string, float))"]);
 
 #[rustfmt::skip]
 const E0: &[ElemType] = &[ElemType(1), ElemType(10), ElemType(11)];
-
 #[rustfmt::skip]
 const E1: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E2: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E3: &[ElemType] = &[ElemType(1), ElemType(10), ElemType(11), ElemType(16)];
-
 #[rustfmt::skip]
 const E4: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E5: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E6: &[ElemType] = &[ElemType(7)];
-
 #[rustfmt::skip]
 const E7: &[ElemType] = &[ElemType(9)];
-
 #[rustfmt::skip]
 const E8: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E9: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E10: &[ElemType] = &[ElemType(2), ElemType(4), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E11: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E12: &[ElemType] = &[ElemType(6), ElemType(7)];
-
 #[rustfmt::skip]
 const E13: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E14: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E15: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E16: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E17: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22)];
-
 #[rustfmt::skip]
 const E18: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23)];
-
 #[rustfmt::skip]
 const E19: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24)];
-
 #[rustfmt::skip]
 const E20: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E21: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26), ElemType(27), ElemType(28)];
-
 #[rustfmt::skip]
 const E22: &[ElemType] = &[ElemType(1), ElemType(10), ElemType(16)];
-
 #[rustfmt::skip]
 const E23: &[ElemType] = &[ElemType(1)];
-
 #[rustfmt::skip]
 const E24: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16)];
-
 #[rustfmt::skip]
 const E25: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15)];
-
 #[rustfmt::skip]
 const E26: &[ElemType] = &[];
-
 #[rustfmt::skip]
 const E27: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E28: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22)];
-
 #[rustfmt::skip]
 const E29: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23)];
-
 #[rustfmt::skip]
 const E30: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24)];
-
 #[rustfmt::skip]
 const E31: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E32: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E33: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22)];
-
 #[rustfmt::skip]
 const E34: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23)];
-
 #[rustfmt::skip]
 const E35: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24)];
-
 #[rustfmt::skip]
 const E36: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E37: &[ElemType] = &[ElemType(2), ElemType(3)];
-
 #[rustfmt::skip]
 const E38: &[ElemType] = &[ElemType(6)];
-
 #[rustfmt::skip]
 const E39: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E40: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(6)];
-
 #[rustfmt::skip]
 const E41: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(6), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E42: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22)];
-
 #[rustfmt::skip]
 const E43: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23)];
-
 #[rustfmt::skip]
 const E44: &[ElemType] = &[ElemType(1), ElemType(10), ElemType(16), ElemType(24)];
-
 #[rustfmt::skip]
 const E45: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E46: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(25), ElemType(26), ElemType(27), ElemType(28)];
-
 #[rustfmt::skip]
 const E47: &[ElemType] = &[ElemType(1), ElemType(10), ElemType(11), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E48: &[ElemType] = &[ElemType(2)];
-
 #[rustfmt::skip]
 const E49: &[ElemType] = &[ElemType(6), ElemType(7), ElemType(9)];
-
 #[rustfmt::skip]
 const E50: &[ElemType] = &[ElemType(1), ElemType(11)];
-
 #[rustfmt::skip]
 const E51: &[ElemType] = &[ElemType(1), ElemType(16)];
-
 #[rustfmt::skip]
 const E52: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(10), ElemType(11)];
-
 #[rustfmt::skip]
 const E53: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(10), ElemType(11), ElemType(16)];
-
 #[rustfmt::skip]
 const E54: &[ElemType] = &[ElemType(1), ElemType(3), ElemType(5), ElemType(6), ElemType(7), ElemType(10), ElemType(11)];
-
 #[rustfmt::skip]
 const E55: &[ElemType] = &[ElemType(1), ElemType(3), ElemType(5), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(16)];
-
 #[rustfmt::skip]
 const E56: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(14), ElemType(15), ElemType(16), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(24), ElemType(25), ElemType(26), ElemType(27), ElemType(28)];
-
 #[rustfmt::skip]
 const E57: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(10), ElemType(11)];
-
 #[rustfmt::skip]
 const E58: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(16)];
-
 #[rustfmt::skip]
 const E59: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(17), ElemType(18), ElemType(19), ElemType(20)];
-
 #[rustfmt::skip]
 const E60: &[ElemType] = &[ElemType(1), ElemType(6)];
-
 #[rustfmt::skip]
 const E61: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(10), ElemType(16)];
-
 #[rustfmt::skip]
 const E62: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22)];
-
 #[rustfmt::skip]
 const E63: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23)];
-
 #[rustfmt::skip]
 const E64: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(10), ElemType(16), ElemType(24)];
-
 #[rustfmt::skip]
 const E65: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(25), ElemType(26)];
-
 #[rustfmt::skip]
 const E66: &[ElemType] = &[ElemType(2), ElemType(3), ElemType(4), ElemType(5), ElemType(17), ElemType(18), ElemType(19), ElemType(20), ElemType(21), ElemType(22), ElemType(23), ElemType(25), ElemType(26), ElemType(27), ElemType(28)];
-
 #[rustfmt::skip]
 const E67: &[ElemType] = &[ElemType(1), ElemType(5), ElemType(6), ElemType(7), ElemType(11)];
-
 #[rustfmt::skip]
 const E68: &[ElemType] = &[ElemType(1), ElemType(5), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(16)];
-
 #[rustfmt::skip]
 const E69: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13)];
-
 #[rustfmt::skip]
 const E70: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(6), ElemType(7), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E71: &[ElemType] = &[ElemType(1), ElemType(2), ElemType(3), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11), ElemType(12), ElemType(13), ElemType(16)];
-
 #[rustfmt::skip]
 const E72: &[ElemType] = &[ElemType(8)];
-
 #[rustfmt::skip]
 const E73: &[ElemType] = &[ElemType(6), ElemType(7), ElemType(8)];
-
 #[rustfmt::skip]
 const E74: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(9), ElemType(10), ElemType(11)];
-
 #[rustfmt::skip]
 const E75: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(8), ElemType(11)];
-
 #[rustfmt::skip]
 const E76: &[ElemType] = &[ElemType(1), ElemType(6), ElemType(7), ElemType(11)];
-
 #[rustfmt::skip]
 const E77: &[ElemType] = &[ElemType(1), ElemType(7), ElemType(8)];
-
 #[rustfmt::skip]
 const E78: &[ElemType] = &[ElemType(7), ElemType(8)];
-
 #[rustfmt::skip]
 const E79: &[ElemType] = &[ElemType(1), ElemType(7), ElemType(8), ElemType(11)];
-
 #[rustfmt::skip]
 const E80: &[ElemType] = &[ElemType(1), ElemType(5), ElemType(6), ElemType(7), ElemType(8), ElemType(11)];
 

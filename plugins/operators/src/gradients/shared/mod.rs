@@ -1,10 +1,10 @@
-//! What the gradients of several families use.
+//! Functions for the gradients of several families.
 
 pub mod picked;
 pub mod ratio;
 pub mod window;
 
-use crate::attrs::{opt_int, opt_ints};
+use crate::calls::{dims, opt_int, opt_ints, unknown};
 use relais_plugin_api::{
     ir::{Dim, Dims, ElemType},
     op::{OpCall, OpError},
@@ -160,36 +160,16 @@ pub fn by_slope(call: &OpCall<'_>, slope: &[&str]) -> Made {
     t.gives([x])
 }
 
-/// The element type of an argument, which must be known.
-pub fn elem(call: &OpCall<'_>, index: usize) -> Result<ElemType, OpError> {
-    match call.elem(index) {
-        ElemType::UNKNOWN => Err(OpError::unsupported(format_args!("the element type of input {index} is not known"))),
-        elem => Ok(elem),
-    }
-}
-
-/// The dimensions of an argument, whose rank must be known.
-pub fn dims(call: &OpCall<'_>, index: usize) -> Result<Dims, OpError> {
-    call.dims(index).ok_or_else(|| OpError::unsupported(format_args!("the rank of input {index} is not known")))
-}
-
 /// The dimensions of a result, whose rank must be known.
 pub fn output_dims(call: &OpCall<'_>, index: usize) -> Result<Dims, OpError> {
     let shape = call.output(index).shape();
-    let shape = shape.ok_or_else(|| OpError::unsupported(format_args!("the rank of output {index} is not known")))?;
+    let shape = shape.ok_or_else(|| unknown(format_args!("the rank of output {index}")))?;
     Ok(shape.iter().map(|&dim| dim.into()).collect())
 }
 
 /// The sizes of all axes, if they are known.
 pub fn sizes(dims: &[Dim]) -> Option<Vec<i64>> {
     dims.iter().map(|dim| i64::try_from(dim.known()?).ok()).collect()
-}
-
-/// An axis counted from the front.
-pub fn from_front(axis: i64, rank: usize) -> Result<i64, OpError> {
-    let rank = rank as i64;
-    let front = if axis < 0 { axis + rank } else { axis };
-    if (0..rank.max(1)).contains(&front) { Ok(front) } else { Err(OpError::unsupported("an axis is out of range")) }
 }
 
 /// Attributes of the call that are lists of integers, as the text form writes them.

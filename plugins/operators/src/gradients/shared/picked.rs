@@ -1,6 +1,7 @@
 //! Operators that pick elements.
 
-use super::{Made, Text, elem};
+use super::{Made, Text};
+use crate::calls::elem;
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// Whether several elements of a result may come from one of the argument.

@@ -1,6 +1,7 @@
 //! Shares of reduced elements.
 
-use super::{Made, Text, dims, elem, output_dims, sizes};
+use super::{Made, Text, output_dims, sizes};
+use crate::calls::{dims, elem};
 use relais_plugin_api::ir::{Dim, ElemType};
 
 /// How many elements of the argument each of the result is made of.

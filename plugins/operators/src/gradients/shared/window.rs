@@ -1,7 +1,7 @@
 //! Windows that slide over spatial axes.
 
-use super::{Made, Text, dims, output_dims, sizes};
-use crate::attrs::{named, opt_ints};
+use super::{Made, Text, output_dims, sizes};
+use crate::calls::{dims, list, named};
 use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::op::{OpCall, OpError};
 
@@ -20,23 +20,18 @@ pub struct Window {
 impl Window {
     pub fn new(call: &OpCall<'_>, kernel: Vec<i64>) -> Result<Self, OpError> {
         let n = kernel.len();
-        let of = |name: &str, default: i64| match opt_ints(call, name)?.filter(|values| !values.is_empty()) {
-            None => Ok(vec![default; n]),
-            Some(values) if values.len() == n && values.iter().all(|&value| value > 0) => Ok(values.to_vec()),
-            Some(_) => Err(OpError::unsupported(format_args!("`{name}` is not one positive number for each axis"))),
+        let of = |name: &str, len: usize, default: i64| match list(call, name, len, default)? {
+            values if values.iter().all(|&value| value >= default) => Ok(values.to_vec()),
+            values => Err(OpError::unsupported(format_args!("`{name}` is {values:?}"))),
         };
-        let (strides, dilations) = (of("strides", 1)?, of("dilations", 1)?);
+        let (strides, dilations) = (of("strides", n, 1)?, of("dilations", n, 1)?);
         let (x, y) = (dims(call, 0)?, output_dims(call, 0)?);
         if x.len() != n + 2 || y.len() != n + 2 {
             return Err(OpError::unsupported("its window has not as many axes as its input"));
         }
         let (input, output) = (sizes(&x[2..]), sizes(&y[2..]));
         let pads = match named(call, "auto_pad", AutoPad::of)? {
-            AutoPad::Given => match opt_ints(call, "pads")?.filter(|pads| !pads.is_empty()) {
-                None => vec![0; 2 * n],
-                Some(pads) if pads.len() == 2 * n && pads.iter().all(|&pad| pad >= 0) => pads.to_vec(),
-                Some(_) => return Err(OpError::unsupported("`pads` is negative or has another length")),
-            },
+            AutoPad::Given => of("pads", 2 * n, 0)?,
             AutoPad::Valid => vec![0; 2 * n],
             same => {
                 let (Some(input), Some(output)) = (&input, &output) else {

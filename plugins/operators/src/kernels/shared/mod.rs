@@ -1,4 +1,4 @@
-//! What the kernels of several families use.
+//! Functions for the kernels of several families.
 
 pub mod elementwise;
 pub mod index;
@@ -8,7 +8,7 @@ pub mod tables;
 pub mod terms;
 pub mod window;
 
-use crate::attrs::opt_ints;
+use crate::calls::opt_ints;
 use relais_plugin_api::{
     ir::{Attr, ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
@@ -124,14 +124,5 @@ pub fn given_ints(call: &OpCall<'_>, index: usize, name: &str) -> Result<Option<
         const_ints(call, index).map(Some)
     } else {
         Ok(opt_ints(call, name)?.map(|ints| ints.to_vec()))
-    }
-}
-
-/// An axis, counted from the front.
-pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
-    let front = if axis < 0 { axis + rank as i64 } else { axis };
-    match usize::try_from(front) {
-        Ok(front) if front < rank => Ok(front),
-        _ => Err(OpError::invalid(format_args!("axis {axis} is not one of {rank}"))),
     }
 }

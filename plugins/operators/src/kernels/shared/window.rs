@@ -1,13 +1,14 @@
 //! Windows that slide over the spatial axes of an image.
 
 use super::{declined, terms::Terms};
-use crate::attrs::{named, opt_ints};
+use crate::calls::{IntList, list, named, opt_ints};
 use relais_operator_math::window::{AutoPad, Axis};
 use relais_plugin_api::{
     ir::{Attr, AttrRec, NodeId},
     op::{OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
+use smallvec::smallvec;
 
 /// The windows of one place in the kernel, a tap, that find an element of the image there.
 pub struct Inside {
@@ -18,10 +19,9 @@ pub struct Inside {
 }
 
 /// An attribute with a number for each axis; the sizes that are computed with them are far from overflowing.
-fn list(call: &OpCall<'_>, name: &str, len: usize, default: i64) -> Result<Vec<i64>, OpError> {
-    let given = opt_ints(call, name)?.filter(|values| !values.is_empty());
-    let values = given.map_or_else(|| vec![default; len], |values| values.to_vec());
-    match values.len() == len && values.iter().all(|value| (default.min(1)..1 << 30).contains(value)) {
+fn bounded(call: &OpCall<'_>, name: &str, len: usize, default: i64) -> Result<IntList, OpError> {
+    let values = list(call, name, len, default)?;
+    match values.iter().all(|value| (default.min(1)..1 << 30).contains(value)) {
         true => Ok(values),
         false => declined(format_args!("`{name}` is {values:?}")),
     }
@@ -30,14 +30,14 @@ fn list(call: &OpCall<'_>, name: &str, len: usize, default: i64) -> Result<Vec<i
 /// The axes without padding and counts.
 fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<Axis>, OpError> {
     let n = image.len();
-    let (strides, dilations) = (list(call, "strides", n, 1)?, list(call, "dilations", n, 1)?);
+    let (strides, dilations) = (bounded(call, "strides", n, 1)?, bounded(call, "dilations", n, 1)?);
     if kernel.len() != n || n == 0 {
         return declined("its window has not as many axes as its image");
     }
     if image.iter().chain(kernel).any(|&size| size == 0 || size > 1 << 30) {
         return declined("an image or a window is empty or too large");
     }
-    let given = list(call, "kernel_shape", n, 0)?;
+    let given = bounded(call, "kernel_shape", n, 0)?;
     if given.iter().zip(kernel).any(|(&given, &size)| given != 0 && given as u64 != size) {
         return declined("`kernel_shape` is not that of its weights");
     }
@@ -54,13 +54,13 @@ fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<Axis>, O
 }
 
 /// The value of `auto_pad`, and the padding before all axes, then after all axes, if it is given.
-fn padding(call: &OpCall<'_>, n: usize) -> Result<(AutoPad, Vec<i64>), OpError> {
+fn padding(call: &OpCall<'_>, n: usize) -> Result<(AutoPad, IntList), OpError> {
     let auto_pad = named(call, "auto_pad", AutoPad::of)?;
-    let pads = if auto_pad == AutoPad::Given { list(call, "pads", 2 * n, 0)? } else { vec![0; 2 * n] };
+    let pads = if auto_pad == AutoPad::Given { bounded(call, "pads", 2 * n, 0)? } else { smallvec![0; 2 * n] };
     Ok((auto_pad, pads))
 }
 
-/// What kernels ask of windows.
+/// Windows as kernels use them.
 pub trait Sliding {
     /// Whether the windows are the elements of the image.
     fn is_plain(&self) -> bool;
@@ -152,7 +152,7 @@ fn too_large() -> OpError {
 pub fn transposed(call: &OpCall<'_>, input: &[u64], kernel: &[u64], result: &[u64]) -> Result<Vec<Axis>, OpError> {
     let mut axes = read(call, input, kernel)?;
     let (n, (auto_pad, pads)) = (axes.len(), padding(call, axes.len())?);
-    let extra = list(call, "output_padding", n, 0)?;
+    let extra = bounded(call, "output_padding", n, 0)?;
     let given = opt_ints(call, "pads")?.filter(|pads| !pads.is_empty());
     let stated = opt_ints(call, "output_shape")?.filter(|sizes| !sizes.is_empty());
     if stated.as_ref().is_some_and(|stated| stated.len() != n) {

@@ -1,4 +1,4 @@
-//! What the relations of several families use.
+//! Functions for the relations of several families.
 
 pub mod elementwise;
 pub mod util;

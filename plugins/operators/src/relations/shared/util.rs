@@ -1,6 +1,6 @@
 //! Known integers, and what all relations read.
 
-pub use crate::attrs::*;
+pub use crate::calls::*;
 pub use relais_plugin_api::op::shapes::*;
 use relais_plugin_api::{ir::*, op::*};
 pub use smallvec::{SmallVec, smallvec};
@@ -103,6 +103,34 @@ pub fn set(cx: &mut InferCx<'_>, index: usize, elem: ElemType, dims: Option<&[Di
         Some(dims) => cx.set_tensor(index, elem, dims),
         None => cx.set_any_rank(index, elem),
     }
+}
+
+/// Sets the result to the first argument with other sizes of the axes that attribute `axes` names, or of all: what `size`
+/// makes of the size of an axis and its value, or unknown ones without `values`, which are called `what`.
+pub fn set_axes<T: Copy>(
+    cx: &mut InferCx<'_>,
+    what: &str,
+    values: Option<&[T]>,
+    size: impl Fn(Dim, T) -> Dim,
+) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(0);
+    let Some(mut dims) = cx.dims(0) else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let axes = match opt_ints(cx, "axes")? {
+        Some(axes) => axes.iter().map(|&axis| axis_of(axis, dims.len())).collect::<Result<Vec<_>, _>>()?,
+        None => (0..dims.len()).collect(),
+    };
+    if let Some(values) = values.filter(|values| values.len() != axes.len()) {
+        return invalid(format_args!("{} {what} do not fit {} axes", values.len(), axes.len()));
+    }
+    for (at, &axis) in axes.iter().enumerate() {
+        dims[axis] = values.map_or(Dim::Unknown, |values| size(dims[axis], values[at]));
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
 }
 
 /// Returns the known facts about a value whose type is one of two.

@@ -35,16 +35,7 @@ impl Window {
     /// # Errors
     /// Returns an error if a list does not fit the number of axes, or a stride or dilation is not positive.
     pub fn of(cx: &InferCx<'_>, n_axes: usize) -> Result<Self, OpError> {
-        let list = |name: &str, len: usize, default: i64| -> Result<IntList, OpError> {
-            match opt_ints(cx, name)?.filter(|values| !values.is_empty()) {
-                None => Ok(smallvec![default; len]),
-                Some(values) if values.len() == len => Ok(values),
-                Some(values) => {
-                    invalid(format_args!("attribute `{name}` has {} values where {len} are asked for", values.len()))
-                }
-            }
-        };
-        let (strides, dilations) = (list("strides", n_axes, 1)?, list("dilations", n_axes, 1)?);
+        let (strides, dilations) = (list(cx, "strides", n_axes, 1)?, list(cx, "dilations", n_axes, 1)?);
         if strides.iter().chain(&dilations).any(|&step| step <= 0) {
             return invalid("strides and dilations must be positive");
         }
@@ -53,7 +44,7 @@ impl Window {
             None => AutoPad::Given,
         };
         let pads = match auto_pad {
-            AutoPad::Given => list("pads", 2 * n_axes, 0)?,
+            AutoPad::Given => list(cx, "pads", 2 * n_axes, 0)?,
             _ => smallvec![0; 2 * n_axes],
         };
         let kernel = match opt_ints(cx, "kernel_shape")? {

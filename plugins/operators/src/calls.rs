@@ -1,11 +1,12 @@
-//! The attributes of a call, or their defaults in its version of the operator.
+//! The calls of operators: attributes, or their defaults in the version of a call, and types of arguments.
 
 use relais_operator_math::defaults;
 use relais_plugin_api::{
     ir::{AttrValue, Attrs, Dim, Dims, ElemType, TypeId},
     op::{InferCx, OpCall, OpError},
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
+use std::fmt::Display;
 
 /// The integers of an attribute or a constant.
 pub type IntList = SmallVec<[i64; 8]>;
@@ -83,10 +84,24 @@ attr_readers! {
     opt_type: Type(value) -> TypeId = value, "a type";
 }
 
+/// A list with a number for each of `len` places: `default`, where it is not given or is empty.
+///
+/// # Errors
+/// Returns an error if the attribute is of another kind or another length.
+pub fn list(call: &impl Attributed, name: &str, len: usize, default: i64) -> Result<IntList, OpError> {
+    match opt_ints(call, name)?.filter(|values| !values.is_empty()) {
+        None => Ok(smallvec![default; len]),
+        Some(values) if values.len() == len => Ok(values),
+        Some(values) => {
+            Err(OpError::invalid(format_args!("attribute `{name}` has {} values instead of {len}", values.len())))
+        }
+    }
+}
+
 /// A string attribute that has no default.
 ///
 /// # Errors
-/// Returns an error if the attribute is of another kind, is no text, or refers to one of the enclosing function.
+/// Returns an error if the attribute is of another kind, is not text, or refers to one of the enclosing function.
 pub fn opt_string<'a>(call: &'a impl Attributed, name: &str) -> Result<Option<&'a str>, OpError> {
     let text = |bytes| {
         std::str::from_utf8(bytes).map_err(|_| OpError::invalid(format_args!("attribute `{name}` is not text")))
@@ -99,7 +114,7 @@ macro_rules! readers_with_default {
         $($(#[$doc])*
         ///
         /// # Errors
-        /// Returns an error if there is neither such an attribute nor a default.
+        /// Returns an error if there is neither that attribute nor a default.
         pub fn $function$(<$life>)?(call: &$($life)? impl Attributed, name: &str) -> Result<$ty, OpError> {
             let (op, version) = call.operator();
             match ($given(call, name)?, $default(op, name, version)) {
@@ -144,7 +159,7 @@ pub fn flag(call: &impl Attributed, name: &str) -> Result<bool, OpError> {
 }
 
 /// An element type by its number.
-fn elem(name: &str, number: i64) -> Result<ElemType, OpError> {
+fn elem_of(name: &str, number: i64) -> Result<ElemType, OpError> {
     let elem = u8::try_from(number).map_or(ElemType::UNKNOWN, ElemType);
     match elem.name() {
         Some(_) => Ok(elem),
@@ -157,13 +172,36 @@ fn elem(name: &str, number: i64) -> Result<ElemType, OpError> {
 /// # Errors
 /// Returns an error if there is no such type.
 pub fn opt_elem(call: &impl Attributed, name: &str) -> Result<Option<ElemType>, OpError> {
-    opt_int(call, name)?.map(|number| elem(name, number)).transpose()
+    opt_int(call, name)?.map(|number| elem_of(name, number)).transpose()
 }
 
 /// An attribute that names an element type by its number.
 ///
 /// # Errors
-/// Returns an error if there is neither such an attribute nor a default, or no such type.
+/// Returns an error if there is neither that attribute nor a default, or no type of that number.
 pub fn elem_type(call: &impl Attributed, name: &str) -> Result<ElemType, OpError> {
-    elem(name, int(call, name)?)
+    elem_of(name, int(call, name)?)
+}
+
+/// The error for a call of which too little is known.
+pub fn unknown(what: impl Display) -> OpError {
+    OpError::unsupported(format_args!("{what} is not known"))
+}
+
+/// The element type of an argument, which must be known.
+pub fn elem(call: &OpCall<'_>, index: usize) -> Result<ElemType, OpError> {
+    match call.elem(index) {
+        ElemType::UNKNOWN => Err(unknown(format_args!("the element type of input {index}"))),
+        elem => Ok(elem),
+    }
+}
+
+/// The dimensions of an argument, whose rank must be known.
+pub fn dims(call: &OpCall<'_>, index: usize) -> Result<Dims, OpError> {
+    call.dims(index).ok_or_else(|| unknown(format_args!("the rank of input {index}")))
+}
+
+/// The rank of an argument, which must be known.
+pub fn rank(call: &OpCall<'_>, index: usize) -> Result<usize, OpError> {
+    Ok(dims(call, index)?.len())
 }
