@@ -121,3 +121,8 @@ pub use verify::{SHADOWS, Verifier, verify, verify_arena, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
 pub use walk::{UsedResults, Walk, WalkStep};
+
+/// The example of the page in the registry.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

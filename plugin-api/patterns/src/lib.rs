@@ -84,3 +84,8 @@ pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec
 pub fn print(rules: &[Rule]) -> String {
     rules.iter().map(Rule::to_string).collect::<Vec<_>>().join(";\n")
 }
+
+/// The example of the page in the registry.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

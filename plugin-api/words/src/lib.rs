@@ -32,6 +32,11 @@ fn distance(a: &str, b: &str) -> usize {
     rows[1][b.len()]
 }
 
+/// The example of the page in the registry.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

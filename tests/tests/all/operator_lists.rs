@@ -27,7 +27,8 @@ fn lists(code: &str, names: &BTreeSet<String>) -> Vec<Vec<String>> {
         let items: Vec<&str> = items.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
         let named = |item: &&str| {
             let text = item.strip_prefix('"')?.strip_suffix('"')?;
-            let name = text.rsplit([':', '.']).next().unwrap_or(text);
+            // Those of passes have dots.
+            let name = text.rsplit(':').next().unwrap_or(text);
             names.contains(name).then(|| text.to_owned())
         };
         let listed: Option<Vec<String>> = items.iter().map(named).collect();

@@ -12,7 +12,16 @@ use std::{
     sync::LazyLock,
 };
 
-const CRATES: [&str; 3] = ["relais-plugin-api", "relais-plugin-api-macros", "relais-patterns"];
+const CRATES: [&str; 8] = [
+    "relais-plugin-api",
+    "relais-plugin-api-macros",
+    "relais-boundary",
+    "relais-ops",
+    "relais-loop-analysis",
+    "relais-ir",
+    "relais-patterns",
+    "relais-words",
+];
 
 fn cargo(args: &[&str]) -> Run {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -24,7 +33,8 @@ fn cargo(args: &[&str]) -> Run {
 /// The folder into which all are packed and unpacked. Cargo would verify them too, but from sources that it keeps by
 /// version in its home, where those of an earlier run may stand.
 static UNPACKED: LazyLock<PathBuf> = LazyLock::new(|| {
-    cargo(&["package", "--allow-dirty", "--no-verify", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
+    let packages = CRATES.iter().flat_map(|name| ["-p", name]);
+    cargo(&["package", "--allow-dirty", "--no-verify"].into_iter().chain(packages).collect::<Vec<_>>());
     let here = folder("packed");
     for name in CRATES {
         // As new files, since those of a package have one date, by which cargo tells whether to build.

@@ -68,7 +68,7 @@ operators! {
             .types(FLOATS)
             .axes(Axes::along("over"))
             .precision(Precision::Keep("its shares are small"))
-            .body(r#"def @Share(%x) #[opset = {"": 13}] { Softmax(%x, axis = $over) }"#),
+            .body(r#"def @Share(%x) #[opset = {"": 13}] { Softmax(%x, axis = $over: int) }"#),
     ]
 }
 
