@@ -164,7 +164,7 @@ fn wrong_loops_are_named() {
     for (main, why) in [
         (scan("%a", "num_scan_inputs = 2"), "different lengths"),
         (scan("%a", "num_scan_inputs = 4"), "no number of scanned inputs"),
-        (scan("%a", "num_scan_inputs = 2, scan_input_axes = [0, 2]"), "axis 2 is out of range for rank 2"),
+        (scan("%a", "num_scan_inputs = 2, scan_input_axes = [0, 2]"), "axis 2 is not one of 2"),
         (scan("%a", "num_scan_inputs = 2, scan_input_axes = [0]"), "another number of entries"),
     ] {
         let said = stopped(&main, &inputs);

@@ -94,6 +94,38 @@ fn kernels_and_evaluators_agree_on_special_numbers() {
     assert!(n_operators > 200);
 }
 
+/// Tensors without elements, and with elements that are equal.
+fn empty_and_equal(elem: ElemType) -> Vec<Tensor> {
+    let sizes: [&[u64]; 7] = [&[0], &[2, 0], &[0, 3], &[1, 2, 0], &[2, 3], &[1, 2, 3], &[1, 1, 4, 3]];
+    let values = [1.0, 1.0, -0.0, 0.0, 2.5, 2.5].into_iter().cycle();
+    let tensor = |sizes: &&[u64]| {
+        let values: Vec<f32> = values.clone().take(sizes.iter().product::<u64>() as usize).collect();
+        Tensor::from_f32(sizes, &values).rounded_to(elem).unwrap()
+    };
+    sizes.iter().map(tensor).collect()
+}
+
+#[test]
+fn kernels_and_evaluators_agree_on_empty_tensors_and_ties() {
+    let (mut wrong, mut n_compared) = (Vec::new(), 0);
+    for operator in operators().filter(|operator| operator.compute.is_some() && operator.domain.is_empty()) {
+        for tensor in empty_and_equal(ElemType::FLOAT).into_iter().chain(empty_and_equal(ElemType::DOUBLE)) {
+            let (version, inputs) = (i64::from(operator.since_version), vec![tensor; operator.inputs.0.into()]);
+            let evaluated = inputs.iter().fold(call(operator.name, version), |call, input| call.input(input.clone()));
+            let Some(Ok(expected)) = evaluated.try_eval() else { continue };
+            let given: Vec<_> = inputs.iter().map(|tensor| (Some(tensor.clone()), false)).collect();
+            let outcome = compute(&registry(), (operator.name, version, 1), &given, &[], None);
+            let Outcome::Ran(found) = outcome else { continue };
+            n_compared += 1;
+            let why = difference(&found[0], &expected[0], Tolerance::Digits);
+            wrong.extend(why.map(|why| format!("{} {version} of {:?}: {why}", operator.name, inputs[0])));
+        }
+    }
+    println!("{n_compared} calls");
+    assert_eq!(wrong, [""; 0]);
+    assert!(n_compared > 1000);
+}
+
 /// The outcome of the kernel of a call whose lists are constants, and whose result may be declared.
 fn outcome(
     (name, version): (&str, i64),
