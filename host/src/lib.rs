@@ -1,8 +1,8 @@
 //! Relais, the pass host.
 
-pub mod frontend;
 pub mod inspect;
 pub mod instruments;
+pub mod listing;
 pub mod loaded;
 pub mod lock;
 pub mod manager;

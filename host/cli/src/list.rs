@@ -7,9 +7,9 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     instruments::find as find_built_in,
     ir::attr_kind,
+    listing::{Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     options::{OptionSchema, OptionType},
     pass::Catalogue,
     pipeline::{BUILT_IN, built_in},

@@ -143,7 +143,7 @@ fn row_json(it: &Inspection) -> Value {
 }
 
 fn user_dir() -> Result<PathBuf, CliError> {
-    relais::frontend::user_dir().ok_or_else(|| {
+    relais_session::user_dir().ok_or_else(|| {
         CliError::new("you have no home folder").help("set `RELAIS_HOME` to the folder that plugins go into")
     })
 }
