@@ -8,7 +8,11 @@ mod words;
 
 pub use request::{CheckRequest, CheckWith, FailedOutput};
 
-use crate::{error::Error, listener::Listener};
+use crate::{
+    error::Error,
+    listener::Listener,
+    model::{OperatorNames, with_bodies},
+};
 use inputs::values;
 use relais::{
     ir::{Function, IRModule, Tensor},
@@ -45,20 +49,43 @@ pub struct Check<'a> {
 pub struct Subject<'a> {
     /// The model, as it runs everywhere.
     pub before: &'a IRModule,
-    /// The module that the passes left.
-    pub left: &'a IRModule,
-    /// The same as it runs everywhere.
+    /// The output, as it runs everywhere.
     pub after: &'a IRModule,
-    /// The passes that ran.
-    pub executions: &'a [Execution],
-    /// Runs the passes again, up to an execution; none if no passes are known.
-    pub rerun: Option<&'a dyn Fn(u64) -> Result<IRModule, String>>,
-    /// Makes of what passes left a module that runs everywhere.
-    pub complete: &'a dyn Fn(&IRModule) -> Result<IRModule, Error>,
+    /// The passes that made the output of the model, if that is known.
+    pub passes: Option<RanPasses<'a>>,
     /// The operators.
     pub registry: &'a Registry,
     /// Hears what is under way.
     pub listener: &'a dyn Listener,
+}
+
+/// Passes that ran.
+pub struct RanPasses<'a> {
+    /// The module that they left.
+    pub left: &'a IRModule,
+    /// Each of them.
+    pub executions: &'a [Execution],
+    /// Runs them again, up to an execution.
+    pub rerun: &'a dyn Fn(u64) -> Result<IRModule, String>,
+    /// Makes of what they left a module that runs everywhere.
+    pub complete: &'a dyn Fn(&IRModule) -> Result<IRModule, Error>,
+}
+
+/// Compares two modules, of which nothing says how one was made of the other. Operators have bodies, apart from those
+/// `without`.
+///
+/// # Errors
+/// Returns an error if they differ, or cannot be compared.
+pub fn compare(
+    (before, after): (&IRModule, &IRModule),
+    without: &OperatorNames,
+    request: &CheckRequest,
+    registry: &Registry,
+    listener: &dyn Listener,
+) -> Result<CheckPassed, Box<CheckFailed>> {
+    let whole = |module| with_bodies(module, without, registry);
+    let (before, after) = (&*whole(before)?, &*whole(after)?);
+    Check::new(request)?.run(&Subject { before, after, passes: None, registry, listener })
 }
 
 /// The results of a check that passed.
@@ -308,17 +335,9 @@ impl<'a> Check<'a> {
         let first = lines.next().unwrap_or_default();
         let error = Error::new(format_args!("the output differs from the model: {first}")).with_code(DIFFERS);
         let error = lines.fold(error, Error::with_line).with_line(format_args!("with {shown}"));
-        subject.listener.begins("looking for the pass that did it");
-        let (error, culprit) = match self.culprit(subject, main, before, &run) {
-            Ok(Culprit { execution, pass, plugin }) => {
-                let of = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}`") };
-                let line =
-                    format!("it is due to pass `{pass}`{of}, execution {execution}: before it, there is no difference");
-                let help = format!("leave the pass out: `--disable {pass}`; see what it did: `--print-changed=diff`");
-                let json = json!({ "pass": pass, "plugin": plugin, "execution": execution });
-                (error.with_line(line).with_help(help), json)
-            }
-            Err(why) => (error.with_line(format_args!("the pass that did it is not known: {why}")), Value::Null),
+        let (error, culprit) = match &subject.passes {
+            Some(passes) => self.blamed(error, passes, subject, (main, before, &run)),
+            None => (error, Value::Null),
         };
         let mut json = self.facts();
         json["passed"] = false.into();
@@ -329,24 +348,44 @@ impl<'a> Check<'a> {
         CheckFailed { error, json, inputs: Some(names.zip(run.inputs).collect()) }
     }
 
+    /// Adds to an error the pass to which a difference is due. Returns that as JSON, too.
+    fn blamed(
+        &self,
+        error: Error,
+        passes: &RanPasses<'_>,
+        subject: &Subject<'_>,
+        differs: (&Function, &Loaded<'_>, &Run),
+    ) -> (Error, Value) {
+        subject.listener.begins("looking for the pass that did it");
+        match self.culprit(passes, subject, differs) {
+            Ok(Culprit { execution, pass, plugin }) => {
+                let of = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}`") };
+                let line =
+                    format!("it is due to pass `{pass}`{of}, execution {execution}: before it, there is no difference");
+                let help = format!("leave the pass out: `--disable {pass}`; see what it did: `--print-changed=diff`");
+                let json = json!({ "pass": pass, "plugin": plugin, "execution": execution });
+                (error.with_line(line).with_help(help), json)
+            }
+            Err(why) => (error.with_line(format_args!("the pass that did it is not known: {why}")), Value::Null),
+        }
+    }
+
     /// The first pass after which the module differs: by bisection over what the passes left, one by one.
     fn culprit(
         &self,
+        RanPasses { left, executions, rerun, complete }: &RanPasses<'_>,
         subject: &Subject<'_>,
-        main: &Function,
-        before: &Loaded<'_>,
-        run: &Run,
+        (main, before, run): (&Function, &Loaded<'_>, &Run),
     ) -> Result<Culprit, String> {
         let why = |error: NotRun| error.why().to_owned();
-        let rerun = subject.rerun.ok_or("it is not known which passes ran")?;
         if matches!(self.compare(main, run, before).map_err(why)?, Verdict::Differ(_)) {
             return Err("the model itself gives other results each time".to_owned());
         }
-        let ran = subject.executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
+        let ran = executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
         let changed: Vec<(u64, &Execution)> =
             (1..).zip(ran).filter(|(_, execution)| execution.fate == Fate::Changed).collect();
         let Some(&(last, _)) = changed.last() else { return Err("no pass changed the model".to_owned()) };
-        if relais::ir::equal(&rerun(last)?, subject.left).is_err() {
+        if relais::ir::equal(&rerun(last)?, left).is_err() {
             return Err("the passes do something else when they run again".to_owned());
         }
         // The first `good` changes are harmless, and one of the first `bad` is not.
@@ -356,7 +395,7 @@ impl<'a> Check<'a> {
             let (execution, changer) = changed[middle - 1];
             subject.listener.begins(&format!("looking for the pass that did it: `{}`", changer.name));
             let told = |error: Error| error.to_string();
-            let module = (subject.complete)(&rerun(execution)?).map_err(told)?;
+            let module = complete(&rerun(execution)?).map_err(told)?;
             let loaded = self.runner.load(&module, subject.registry, subject.listener).map_err(told)?;
             match self.compare(main, run, &loaded).map_err(why)? {
                 Verdict::Close(_) => good = middle,

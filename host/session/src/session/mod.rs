@@ -8,7 +8,7 @@ mod own;
 mod plan;
 mod work;
 
-pub use own::{OwnPass, OwnRules, library};
+pub use own::{OwnPass, JudgedRules, library};
 
 use crate::{
     error::Error,

@@ -8,7 +8,7 @@ use relais::{
 use std::sync::Arc;
 
 /// The rules of a pass of the program, which are judged before a pipeline runs that has the pass.
-pub trait OwnRules: Send + Sync {
+pub trait JudgedRules: Send + Sync {
     /// Returns the rules that change what a module computes; not all, if the listener stops it.
     fn judge(&self, registry: &Registry, listener: &dyn Listener) -> Vec<Unsound>;
 }
@@ -19,7 +19,7 @@ pub struct OwnPass {
     /// The pass.
     pub pass: Pass,
     /// The rules by which it rewrites.
-    pub rules: Vec<Arc<dyn OwnRules>>,
+    pub rules: Vec<Arc<dyn JudgedRules>>,
 }
 
 /// A registry with the passes of the program beside those of its plugins.

@@ -9,7 +9,7 @@ use super::{
     plan::{Plan, read},
 };
 use crate::{
-    check::{Check, CheckFailed, CheckPassed, FailedOutput, Subject},
+    check::{Check, CheckFailed, CheckPassed, FailedOutput, RanPasses, Subject},
     error::Error,
     listener::{Listener, Notice},
     model::{NotWritten, as_written, release, with_bodies},
@@ -216,11 +216,13 @@ impl Work<'_> {
             |module: &IRModule| Ok(with_bodies(module, &input.model.operators, &plan.registry)?.into_owned());
         check.run(&Subject {
             before: &complete(&input.model.module)?,
-            left,
             after: &complete(left)?,
-            executions: &course.report.executions,
-            rerun: Some(&|stop_after| self.again(plan, input, stop_after)),
-            complete: &complete,
+            passes: Some(RanPasses {
+                left,
+                executions: &course.report.executions,
+                rerun: &|stop_after| self.again(plan, input, stop_after),
+                complete: &complete,
+            }),
             registry: &plan.registry,
             listener: self.heard,
         })
