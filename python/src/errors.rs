@@ -82,7 +82,13 @@ pub(crate) fn helped(py: Python<'_>, class: &str, message: impl fmt::Display, he
 
 /// The exception of an error with a suggestion, such as `ModelError`.
 pub(crate) fn of_error(py: Python<'_>, class: &str, error: &Error) -> PyErr {
-    helped(py, class, error, error.help().unwrap_or_default())
+    coded(py, helped(py, class, error, error.help().unwrap_or_default()), error.code())
+}
+
+/// The same exception with a code; none if it is empty.
+fn coded(py: Python<'_>, exception: PyErr, code: &str) -> PyErr {
+    let set = exception.value(py).setattr("code", Some(code).filter(|code| !code.is_empty()));
+    set.err().unwrap_or(exception)
 }
 
 /// The exception of a model that cannot be used, or of something that a user asked for.
@@ -101,7 +107,7 @@ pub(crate) fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
     let code = if rec.code.is_empty() { String::new() } else { format!("error[{}]: ", rec.code) };
     let (place, message) = rec.message.split_once(": ").unwrap_or(("", &rec.message));
     let message = rec.notes.iter().fold(format!("{place}: {code}{message}"), |all, note| format!("{all}\n{note}"));
-    helped(py, "RuleError", message, &rec.help)
+    coded(py, helped(py, "RuleError", message, &rec.help), &rec.code)
 }
 
 /// The exception of a result that cannot be written.
@@ -127,6 +133,12 @@ pub(crate) fn of_output(py: Python<'_>, error: &NotWritten) -> PyErr {
         value.setattr("strerror", py.import("os")?.call_method1("strerror", (code,))?)
     };
     described().err().unwrap_or(exception)
+}
+
+/// The number of a system's error; 0 if the system does not have it.
+pub(crate) fn named(py: Python<'_>, name: &str) -> i32 {
+    let number = || py.import("errno")?.getattr(name)?.extract();
+    number().unwrap_or(0)
 }
 
 /// The `errno` of an error.
@@ -161,6 +173,7 @@ pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
             kwargs.set_item("help", help.as_deref().map(in_python))?;
             list.append(make.call((), Some(&kwargs))?)?;
         }
+        error.setattr("code", faults.list.first().map(|fault| fault.code.as_str()))?;
         error.setattr("faults", list)
     })
 }

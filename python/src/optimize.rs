@@ -145,7 +145,7 @@ impl Wanted {
     }
 
     /// The first pass that is an object, which nothing outside this process has.
-    fn object(&self) -> Option<String> {
+    pub fn object(&self) -> Option<String> {
         self.passes.iter().flatten().find_map(|asked| match asked {
             Asked::Name(_) => None,
             Asked::Pass(object) => Some(object.get().pass.info().name.clone()),
@@ -221,7 +221,8 @@ pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option
     resolved.map_err(|stopped| exception(py, *stopped, &Arc::default()))
 }
 
-fn own_pass(py: Python<'_>, message: &str) -> PyErr {
+/// The exception of a pass of the program where the plugins decide about the result.
+pub(crate) fn own_pass(py: Python<'_>, message: &str) -> PyErr {
     errors::helped(py, "PipelineError", message, "name passes of plugins, and give rules in `rules`")
 }
 

@@ -8,7 +8,10 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::plugin::sha256_of;
-use relais_session::many::{FolderStore, Job, Many, ManyRequest, Retry, Runner, Store, table};
+use relais_session::{
+    many::{FolderStore, Job, Many, ManyRequest, Retry, Runner, Store, table},
+    model::Model,
+};
 use serde_json::Value;
 use std::{
     env,
@@ -117,7 +120,7 @@ fn stated(args: &RunArgs, folder: &Path) -> Result<String, CliError> {
 struct InProcess;
 
 impl Runner for InProcess {
-    fn run(&self, job: &Job, folder: &Path) -> Result<[u64; 2], String> {
+    fn run(&self, job: &Job, _: Model, folder: &Path) -> Result<[u64; 2], String> {
         let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
         let at = arguments.iter().position(|argument| argument == "run").map_or(0, |at| at + 1);
         arguments.splice(at..at, ["--only".into(), job.model.clone().into(), "--into".into(), folder.into()]);

@@ -39,4 +39,4 @@ pub use outputs::Outputs;
 pub use plugins::{Search, user_dir};
 pub use request::{Counts, Failures, Given, Judging, Output, Reproducers, Request};
 pub use result::{Cause, Course, Finished, Stopped};
-pub use session::{OwnPass, JudgedRules, Session, library};
+pub use session::{JudgedRules, OwnPass, Session, library};

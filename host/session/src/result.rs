@@ -17,7 +17,7 @@ use relais::{
 };
 use relais_plugin_api::diagnostics::PassError;
 use serde_json::{Value, json};
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 /// A request that was dealt with.
 pub struct Finished {
@@ -180,6 +180,16 @@ impl Stopped {
     }
 }
 
+/// What is said about it, with the suggestion.
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)?;
+        self.error.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 impl From<Error> for Box<Stopped> {
     fn from(error: Error) -> Self {
         Stopped::new(error, Cause::Model)
@@ -188,7 +198,8 @@ impl From<Error> for Box<Stopped> {
 
 impl From<Faults> for Box<Stopped> {
     fn from(faults: Faults) -> Self {
-        Stopped::new(Error::new(&faults), Cause::Pipeline(faults))
+        let code = faults.list.first().map_or("", |fault| fault.code.as_str());
+        Stopped::new(Error::new(&faults).with_code(code), Cause::Pipeline(faults))
     }
 }
 

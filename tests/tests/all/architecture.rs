@@ -22,8 +22,8 @@ const LONG: &[(&str, &str)] = &[
 const UNSAFE: &[&str] =
     &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/loaded/services.rs", "host/files/src/mapped.rs"];
 
-/// The sources of the host: its library, what it stands on, and the command line.
-pub(crate) const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
+/// The sources of the host: its library, what it stands on, what front ends share, and the command line.
+pub(crate) const HOST: [&str; 5] = ["host/src", "host/files/src", "host/onnx/src", "host/session/src", "host/cli/src"];
 
 /// Operators that the host names, and why. It names no other one, and no pass.
 const NAMED: &[(&str, &str)] = &[
@@ -126,7 +126,9 @@ fn dependencies_point_one_way() {
     // The tests of a plugin are built with the kit, the plugin is not.
     const KIT: &str = "relais-conformance";
     assert_eq!(own_packages(KIT), set(&[API, MACROS, PATTERNS, KIT]));
-    let mut shipped = &library | &set(&["relais-cli", KIT]);
+    let session = &library | &set(&["relais-session", KIT]);
+    assert_eq!(own_packages("relais-session"), session);
+    let mut shipped = &session | &set(&["relais-cli"]);
     assert_eq!(own_packages_with("relais-cli", &["--no-default-features"]), shipped);
     let mut n_plugins = 0;
     for entry in fs::read_dir(root().join("plugins")).unwrap() {
@@ -141,12 +143,18 @@ fn dependencies_point_one_way() {
     assert!(n_plugins >= 3);
 }
 
-/// The layers that the page lists, the lowest first.
-fn layers() -> Vec<String> {
+/// The layers of a folder that the page lists, the lowest first: as a list with a line for each, or in a paragraph.
+fn layers(folder: &str) -> Vec<String> {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let section = page.split("\n## Layers\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let name = |line: &str| Some(line.split_once(". `")?.1.split_once('`')?.0.to_owned());
-    section.lines().filter_map(name).collect()
+    let (_, listed) = section.split_once(&format!("The modules of `{folder}`")).expect("the page lists them");
+    let listed = listed.split("\nThe modules of ").next().unwrap();
+    let quoted = |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let name = |line: &str| line.split_once(". `").and_then(|(_, rest)| Some(rest.split_once('`')?.0.to_owned()));
+    match listed.lines().filter_map(name).collect::<Vec<_>>() {
+        names if names.is_empty() => quoted(listed),
+        names => names,
+    }
 }
 
 /// The modules of its crate that a source names, in `use` lines and elsewhere.
@@ -180,12 +188,13 @@ fn modules_of(code: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The places where a module of the host depends on one that is not below it.
-fn upward(layers: &[String], files: &BTreeMap<String, String>) -> Vec<String> {
+/// The places where a module of a folder depends on one that is not below it.
+fn upward(folder: &str, layers: &[String], files: &BTreeMap<String, String>) -> Vec<String> {
     let layer = |module: &str| layers.iter().position(|layer| layer == module);
     let mut found = Vec::new();
     for (file, source) in files {
-        let path: Vec<&str> = file.trim_start_matches("host/src/").trim_end_matches(".rs").split('/').collect();
+        let path = file.trim_start_matches(folder).trim_start_matches('/').trim_end_matches(".rs");
+        let path: Vec<&str> = path.split('/').collect();
         let is_test = path.last().is_some_and(|name| name.starts_with("tests") || *name == "fake");
         if is_test || path == ["lib"] {
             continue;
@@ -208,17 +217,20 @@ fn upward(layers: &[String], files: &BTreeMap<String, String>) -> Vec<String> {
 
 #[test]
 fn modules_of_the_host_depend_on_lower_ones_only() {
-    let (layers, files) = (layers(), sources("host/src"));
-    assert_eq!(upward(&layers, &files), Vec::<String>::new());
-    let lib = &files["host/src/lib.rs"];
-    let declared: BTreeSet<&str> =
-        lib.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
-    assert_eq!(layers.iter().map(String::as_str).collect::<BTreeSet<_>>(), declared);
+    for folder in ["host/src", "host/session/src"] {
+        let (layers, files) = (layers(folder), sources(folder));
+        assert_eq!(upward(folder, &layers, &files), Vec::<String>::new());
+        let lib = &files[&format!("{folder}/lib.rs")];
+        let declared: BTreeSet<&str> =
+            lib.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
+        assert_eq!(layers.iter().map(String::as_str).collect::<BTreeSet<_>>(), declared, "{folder}");
+    }
 
     let with = |file: &str, line: &str| {
-        let mut files = files.clone();
+        let folder = if file.starts_with("host/session") { "host/session/src" } else { "host/src" };
+        let mut files = sources(folder);
         files.get_mut(file).unwrap().insert_str(0, line);
-        upward(&layers, &files)
+        upward(folder, &layers(folder), &files)
     };
     let words = "`words` depends on `transform`, in host/src/words.rs";
     assert_eq!(with("host/src/words.rs", "use crate::transform::Pass;\n"), [words]);
@@ -235,6 +247,62 @@ fn modules_of_the_host_depend_on_lower_ones_only() {
         ["host/src/plugin/file.rs leaves its module by `super::super::`"]
     );
     assert!(with("host/src/transform.rs", "use crate::words::list;\n").is_empty());
+    assert_eq!(
+        with("host/session/src/model/part.rs", "use crate::session::Session;\n"),
+        ["`model` depends on `session`, in host/session/src/model/part.rs"]
+    );
+}
+
+/// The front ends: each makes a request, and words or objects of what came of it.
+const FRONT_ENDS: [&str; 4] = ["host/cli/src", "python/src", "tests/embedder", "docs/examples"];
+
+/// Names by which a program knows how a run goes, and what it uses instead.
+const STEPS_OF_A_RUN: &[(&str, &str)] = &[
+    ("PipelineSpec", "say which pipeline is meant in a `PipelineRequest`; `Session::resolve` resolves it"),
+    ("manager::run", "let `Session::run` deal with a `Request`"),
+    ("set_input_shapes", "say which shapes are wanted in a `Part`"),
+    ("forget_outdated_sizes", "say which part is wanted in a `Part`"),
+    ("Lock::", "say which lock holds in a `Request`; `Session::lock` makes one"),
+];
+
+/// What front ends know of the steps of a run, with what to do instead.
+fn steps_known(files: &BTreeMap<String, String>) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for (file, source) in files {
+        // `use relais::manager::{self, run}` names it, too.
+        let code =
+            code(source).replace("manager::{run,", "manager::run").replace("manager::{self, run", "manager::run");
+        for (name, instead) in STEPS_OF_A_RUN {
+            let is_whole = |at: usize| name.ends_with(':') || !code[at + name.len()..].starts_with(is_name);
+            let starts = |at: usize| !code[..at].ends_with(is_name);
+            if code.match_indices(name).any(|(at, _)| starts(at) && is_whole(at)) {
+                found.push(format!("{file} knows `{name}`: {instead}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn front_ends_do_not_know_how_a_run_goes() {
+    for folder in FRONT_ENDS {
+        assert_eq!(steps_known(&sources(folder)), Vec::<String>::new(), "{folder}");
+    }
+    let of = |line: &str| steps_known(&BTreeMap::from([("python/src/optimize.rs".to_owned(), format!("{line}\n"))]));
+    for line in [
+        "let pipeline = PipelineSpec::read(path, &Disk)?.resolve(&registry)?;",
+        "manager::run(&pipeline, &module, &registry, &options)",
+        "use relais::manager::{self, run};",
+        "use relais_session::model::set_input_shapes;",
+        "let lock = Lock::of(&spec, &registry, &[])?;",
+    ] {
+        let found = of(line);
+        assert!(found.len() == 1 && found[0].starts_with("python/src/optimize.rs knows `"), "{line}: {found:?}");
+    }
+    for line in ["// manager::run", "use relais::manager::{Progress, RunOptions};", "mutex.lock()", "manager::runs()"] {
+        assert!(of(line).is_empty(), "{line}");
+    }
 }
 
 #[test]
@@ -280,7 +348,7 @@ fn unsafe_code_stands_where_it_may() {
 const WRITERS: &[(&str, &str)] = &[
     ("host/files/src/", "it is the routine"),
     ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
-    ("host/cli/src/many.rs", "a journal grows line by line, and files that a run has written are moved"),
+    ("host/session/src/many/", "a journal grows line by line, and files that a run has written are moved"),
 ];
 
 #[test]
@@ -372,7 +440,7 @@ fn every_file_of_tests_is_in_a_program() {
 fn the_names_of_the_glossary_are_in_the_code() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let rows: Vec<&str> = map.split("## Glossary").nth(1).unwrap().split("\n## ").next().unwrap().lines().collect();
-    let code: String = ["plugin-api/src", "plugin-api/macros/src", "host/src"]
+    let code: String = ["plugin-api/src", "plugin-api/macros/src", "host/src", "host/session/src"]
         .into_iter()
         .flat_map(sources)
         .map(|(_, source)| source)

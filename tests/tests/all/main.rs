@@ -20,6 +20,7 @@ mod examples;
 mod extract;
 mod file_circles;
 mod filetest;
+mod front_ends;
 mod fused;
 mod fuzz_seeds;
 mod gradients;

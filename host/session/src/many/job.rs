@@ -48,12 +48,12 @@ pub enum Retry {
 
 /// Runs the model of a job, and leaves the files of the result in a folder.
 pub trait Runner: Sync {
-    /// Runs a model, and writes its result into an empty folder under the name of the job's target. Returns how many nodes
-    /// there were before and after.
+    /// Runs a model, which was read, and writes its result into an empty folder under the name of the job's target. Returns
+    /// how many nodes there were before and after.
     ///
     /// # Errors
     /// Returns why it failed. What is in the folder then, such as a reproducer, explains it.
-    fn run(&self, job: &Job, folder: &Path) -> Result<[u64; 2], String>;
+    fn run(&self, job: &Job, model: Model, folder: &Path) -> Result<[u64; 2], String>;
 
     /// What is said about a model that cannot be read.
     fn describe(&self, error: &Error) -> String {
@@ -71,15 +71,17 @@ impl Job {
     /// Runs the model, unless an earlier run left a result that still holds, or the cache has it.
     pub fn outcome(&self, runner: &dyn Runner, store: Option<&dyn Store>) -> Row {
         let began = Instant::now();
-        let key = self.key(runner);
-        if let (Some(known), Ok(key)) = (&self.known, &key)
-            && known.key == *key
+        let read = self.read(runner);
+        let key = read.as_ref().map_or("", |(key, _)| key).to_owned();
+        if let Some(known) = &self.known
+            && read.is_ok()
+            && known.key == key
             && if known.is_ok() { self.is_whole(known) } else { self.retry == Retry::No }
         {
             return Row { is_known: true, ..known.clone() };
         }
-        let row = Row { model: self.name(), key: key.clone().unwrap_or_default(), ..Row::default() };
-        let row = match key.and_then(|key| self.result(&key, runner, store)) {
+        let row = Row { model: self.name(), key, ..Row::default() };
+        let row = match read.and_then(|read| self.result(read, runner, store)) {
             Ok((files, calls, cached)) => {
                 self.forget_others(&files);
                 let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -92,8 +94,8 @@ impl Job {
         Row { seconds: (began.elapsed().as_secs_f64() * 1e3).round() / 1e3, ..row }
     }
 
-    /// A hash of all that the result depends on.
-    fn key(&self, runner: &dyn Runner) -> Result<String, String> {
+    /// Reads the model. Returns a hash of all that the result depends on, too.
+    fn read(&self, runner: &dyn Runner) -> Result<(String, Model), String> {
         let read = Model::read(&self.model).map_err(|error| runner.describe(&error))?;
         // The name, since a model names the file of its weights, which is called like it.
         let mut text = format!("{} {}", self.stated, self.path.file_name().unwrap_or_default().display());
@@ -101,14 +103,14 @@ impl Job {
             let hash = sha256_of(&file).map_err(|error| format!("`{}`: {error}", file.display()))?;
             text.push_str(&hash);
         }
-        Ok(sha256_of_bytes(text.as_bytes()))
+        Ok((sha256_of_bytes(text.as_bytes()), read))
     }
 
     /// Makes the result, or takes it from the cache, and puts it in place. Returns its files, its calls before and after, and
     /// whether it was in the cache.
     fn result(
         &self,
-        key: &str,
+        (key, model): (String, Model),
         runner: &dyn Runner,
         store: Option<&dyn Store>,
     ) -> Result<(Vec<String>, [u64; 2], bool), String> {
@@ -119,13 +121,13 @@ impl Job {
         fs::create_dir(&folder).map_err(|error| error.to_string())?;
         let cache = store.map(Cache);
         let file_name = self.target.file_name().unwrap_or_default();
-        let cached = cache.as_ref().and_then(|cache| cache.get(key, &folder, file_name, |file| self.has_file(file)));
+        let cached = cache.as_ref().and_then(|cache| cache.get(&key, &folder, file_name, |file| self.has_file(file)));
         let made = match cached {
             Some(calls) => Ok(calls),
-            None => runner.run(self, &folder),
+            None => runner.run(self, model, &folder),
         };
         if let (Ok(calls), None, Some(cache)) = (&made, &cached, &cache) {
-            cache.put(key, &folder, *calls, scratch.path());
+            cache.put(&key, &folder, *calls, scratch.path());
         }
         // What a failure left explains it.
         let moved = self.take(&folder).map_err(|error| error.to_string());
@@ -184,6 +186,7 @@ impl Job {
     /// The job as another process can read it.
     pub fn to_json(&self) -> Value {
         json!({
+            "name": self.name(),
             "path": self.path,
             "model": self.model,
             "target": self.target,

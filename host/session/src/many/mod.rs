@@ -174,7 +174,7 @@ impl Many {
     /// # Errors
     /// Returns an error if the journal cannot be written.
     pub fn note(&mut self, row: &Row) -> Result<(), ManyError> {
-        if row.is_known {
+        if self.journal.known.get(&row.model).is_some_and(|known| known.to_json() == row.to_json()) {
             return Ok(());
         }
         self.journal.add(row).map_err(|error| ManyError::Io(self.journal_file.clone(), error))

@@ -44,7 +44,7 @@ impl Row {
         })
     }
 
-    /// A row of an earlier run; none if it is malformed.
+    /// A row that was written down; none if it is malformed.
     pub fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         let numbers = |key: &str| value[key].as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
@@ -61,7 +61,7 @@ impl Row {
             sizes: numbers("sizes")?,
             seconds: value["seconds"].as_f64()?,
             key: text("key")?,
-            is_known: true,
+            is_known: false,
         })
     }
 

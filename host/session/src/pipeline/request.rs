@@ -58,6 +58,8 @@ pub enum Chosen {
     Passes(Vec<Argument>),
     /// The same, in a text with commas between them.
     PassList(Argument),
+    /// One in TOML, with the name that its faults show.
+    Toml(Argument),
     /// One that was read or made.
     Given(PipelineSpec),
 }
@@ -87,6 +89,11 @@ impl PipelineRequest {
     /// The pipeline in a file, otherwise the built-in one or that of a plugin with the name.
     pub fn named(name: &str) -> Self {
         Self { chosen: Chosen::Named(name.to_owned()), ..Self::default() }
+    }
+
+    /// A pipeline in TOML; `name` is that of its file, from whose folder its includes start.
+    pub fn toml(name: &str, text: &str) -> Self {
+        Self { chosen: Chosen::Toml(Argument::new(name, text.to_owned())), ..Self::default() }
     }
 
     /// These passes, in this order, whatever their levels.
@@ -140,6 +147,7 @@ impl PipelineRequest {
             Chosen::Level(level) => read_built_in(&format!("O{level}"))?,
             Chosen::Passes(passes) => of_passes(passes),
             Chosen::PassList(list) => of_pass_list(list)?,
+            Chosen::Toml(Argument { origin, value }) => PipelineSpec::parse(origin, value, registry)?,
             Chosen::Given(spec) => spec.clone(),
         };
         Ok((Some(spec), Vec::new()))

@@ -40,7 +40,10 @@ impl<'r> Files<'r> {
         all.spare("the pipeline", pipeline.iter().map(PathBuf::as_path))?;
         all.spare("the rules", request.pipeline.rule_files.iter().map(PathBuf::as_path))?;
         all.spare("the lock file", request.lock.as_deref())?;
-        all.spare("plugin", plugins.plugins().chain(plugins.set_aside()).filter_map(|provider| provider.path()))?;
+        // What is not there is no plugin.
+        if request.output.as_ref().is_some_and(|output| output.path.exists()) {
+            all.spare("plugin", plugins.plugins().chain(plugins.set_aside()).filter_map(|provider| provider.path()))?;
+        }
         all.spare("the inputs", request.check.inputs.iter().map(PathBuf::as_path))?;
         if let Some((wanted, destination)) = &output {
             wanted.check(destination)?;

@@ -6,9 +6,10 @@ mod heard;
 mod input;
 mod own;
 mod plan;
+mod run;
 mod work;
 
-pub use own::{OwnPass, JudgedRules, library};
+pub use own::{JudgedRules, OwnPass, library};
 
 use crate::{
     error::Error,
@@ -54,8 +55,8 @@ impl Session {
     }
 
     /// The same with a pass of the program, which pipelines can name.
-    pub fn with_pass(mut self, own: OwnPass) -> Self {
-        self.own.push(own);
+    pub fn with_pass(mut self, own: impl Into<OwnPass>) -> Self {
+        self.own.push(own.into());
         self
     }
 

@@ -22,6 +22,12 @@ pub struct OwnPass {
     pub rules: Vec<Arc<dyn JudgedRules>>,
 }
 
+impl From<Pass> for OwnPass {
+    fn from(pass: Pass) -> Self {
+        Self { pass, rules: Vec::new() }
+    }
+}
+
 /// A registry with the passes of the program beside those of its plugins.
 pub fn library(registry: &Registry, own: &[OwnPass]) -> PassLibrary<'static> {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
