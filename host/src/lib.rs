@@ -12,6 +12,7 @@ pub mod pipeline;
 pub mod plugin;
 pub mod registry;
 pub mod report;
+pub mod table;
 pub mod transform;
 pub mod words;
 

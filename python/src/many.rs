@@ -110,7 +110,7 @@ impl PyMany {
 #[pyfunction]
 pub(crate) fn run_job(py: Python<'_>, job: &str, asked: Asked<'_>, cache: Option<Cache>) -> PyResult<String> {
     let job = serde_json::from_str(job).ok().and_then(|job| Job::from_json(&job));
-    let job = job.ok_or_else(|| PyValueError::new_err("this is no job"))?;
+    let job = job.ok_or_else(|| PyValueError::new_err("the text does not describe a job"))?;
     let here = Here { session: session(registry(py)?), request: request(py, asked, &job.target)? };
     let (row, _) = run(py, None, |_| job.outcome(&here, cache.as_ref().map(|cache| cache as &dyn Store)))?;
     Ok(row.to_json().to_string())
@@ -125,7 +125,7 @@ pub(crate) fn table(rows: Vec<String>) -> PyResult<String> {
 
 fn row_of(text: &str) -> PyResult<Row> {
     let row = serde_json::from_str(text).ok().and_then(|row: Value| Row::from_json(&row));
-    row.ok_or_else(|| PyValueError::new_err("this is no row"))
+    row.ok_or_else(|| PyValueError::new_err("the text does not describe a row"))
 }
 
 /// The exception of models that are not run.
@@ -160,7 +160,7 @@ impl Runner for Here {
             self.request.output.clone().map(|output| relais_session::Output { path: folder.join(name), ..output });
         let request = Request { model: model.into(), output, ..self.request.clone() };
         let state = current().unwrap_or_default();
-        match self.session.run_heard_by(&*state, &request) {
+        match self.session.run_with(&*state, &request) {
             Ok(finished) => Ok([before, n_calls(&finished.module)]),
             Err(stopped) => Err(Python::attach(|py| shown(py, &exception(py, *stopped, &state)))),
         }

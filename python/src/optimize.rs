@@ -178,7 +178,7 @@ pub(crate) fn optimize(
     let session = around.instruments.iter().cloned().fold(wanted.session(py)?, Session::with_instrument);
     let output = out.map(|out| output(&out, external_data)).transpose()?;
     let request = Request { model: module.model().into(), output, ..wanted.request(config, &around)? };
-    let (done, state) = run(py, None, |_| session.run_heard_by(&*current().unwrap_or_default(), &request))?;
+    let (done, state) = run(py, None, |_| session.run_with(&*current().unwrap_or_default(), &request))?;
     match done {
         Ok(Finished { module: new, course, .. }) => {
             say(py, &course.report)?;

@@ -110,7 +110,7 @@ pub(crate) fn own_rules(rules: &[Arc<Judged>]) -> Vec<Arc<dyn JudgedRules>> {
 
 /// Judges the rules of a pass of the program.
 fn judge_rules(rules: &Rules, pass: &Pass, registry: &Registry, listener: &dyn Listener) -> Vec<Unsound> {
-    let bench = Own { registry: Registered::new(registry).heard_by(listener), listener, pass, shape: None };
+    let bench = Own { registry: Registered::new(registry).with_listener(listener), listener, pass, shape: None };
     let name_of = |rule: &Rule| rule.name.as_ref().map_or_else(|| pass.info().name.clone(), |name| name.text.clone());
     let mut unsound = Vec::new();
     for rule in rules.iter().take_while(|_| !listener.is_stopped()) {
@@ -244,7 +244,7 @@ pub(crate) fn judge_own(
     let texts: Vec<String> = pass.rules.iter().filter_map(|rules| rules.text()).collect();
     let state = current().unwrap_or_default();
     let listener: &dyn Listener = &*state;
-    let registered = Registered::new(registry).heard_by(listener);
+    let registered = Registered::new(registry).with_listener(listener);
     let mut bench = Own { registry: registered, listener, pass: &pass.pass, shape: None };
     bench.shape = Some(PassShape {
         name: facts.name.clone(),

@@ -52,7 +52,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     let session = catalogue::session(&args.plugins)?;
     let request = request(args, &named, &session, verbosity)?;
     let progress = Progress::new(verbosity);
-    let mut finished = match session.run_heard_by(&progress, &request) {
+    let mut finished = match session.run_with(&progress, &request) {
         Ok(finished) => finished,
         Err(stopped) => {
             drop(progress);

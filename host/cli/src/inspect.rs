@@ -11,6 +11,7 @@ use relais::{
     pass::Catalogue,
     registry::Registry,
     report::{Summary, inputs},
+    table::Columns,
     words::bytes,
 };
 use relais_conformance::interface::output_names;
@@ -329,11 +330,6 @@ fn table(all: &[Contents]) -> String {
         };
         row(label, &weight);
     }
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..=all.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    let columns = Columns::of(all.len() + 1, &rows);
+    rows.iter().map(|row| columns.line(row)).collect()
 }

@@ -20,7 +20,7 @@ use std::{
 /// Runs shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A line that says which pass runs. Notices are printed as they are heard.
+/// A line that says which pass runs. Notices are printed as they come.
 pub(crate) struct Progress {
     verbosity: Verbosity,
     bar: ProgressBar,

@@ -81,7 +81,7 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
     let request = Request {
         model: Model::made(module).into(),
         part: Part { declared_sizes: DeclaredSizes::Believed, ..Part::default() },
-        pipeline: PipelineRequest { chosen: Chosen::Given(pipeline), ..PipelineRequest::default() },
+        pipeline: PipelineRequest { chosen: Chosen::Given(Box::new(pipeline)), ..PipelineRequest::default() },
         instruments: watch::instruments(&args.watch)?,
         judging: Judging::Trust,
         stop_after: args.watch.stop_after,
@@ -91,7 +91,7 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
         terminal::warn(format_args!("not as it was when the pass failed: {difference}"));
     }
     let progress = Progress::new(verbosity);
-    let done = session.run_heard_by(&progress, &request);
+    let done = session.run_with(&progress, &request);
     drop(progress);
     let stopped = match done {
         Ok(finished) => {

@@ -77,7 +77,7 @@ pub(crate) fn adjusted(chosen: Chosen, args: &AdjustArgs) -> PipelineRequest {
     }
 }
 
-/// What is done about rules.
+/// Whether rules are judged.
 pub(crate) fn judging(args: &JudgeArgs) -> Judging {
     if args.no_judge { Judging::Trust } else { Judging::Judge }
 }

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RunArgs, model: &Path, output: &Path, verbosity: Verbos
     let request = request::run(args, model, output, verbosity)?;
     let session = catalogue::session(&args.plugins)?;
     let progress = Progress::new(verbosity);
-    let done = session.run_heard_by(&progress, &request);
+    let done = session.run_with(&progress, &request);
     drop(progress);
     match done {
         Ok(finished) => told(&request, &finished, args, verbosity),

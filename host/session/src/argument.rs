@@ -1,4 +1,4 @@
-//! What is asked for, with the words by which it was.
+//! Values with the words by which they were given.
 
 /// A value with the argument that gave it, by which errors point at it: `--rule[0]` of a command line, `rules[0]` of a
 /// program.

@@ -1,4 +1,4 @@
-//! What is said about something that cannot be done.
+//! Errors as users see them.
 
 use relais_plugin_api::diagnostics::PassError;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! What the front ends of Relais share: from what is asked of a run to what came of it.
+//! The room of a run, which the front ends of Relais share: requests in, results out.
 //!
 //! A [`Request`] says what is asked, as data. A [`Session`] has the plugins, reads the model, makes it ready, resolves the
 //! pipeline, judges its rules, runs it, checks the result, writes it and reports; nothing else knows these steps and their
-//! order. What came of it is [`Finished`] or [`Stopped`], again as data: the command line prints words of it, the Python
+//! order. The result is [`Finished`] or [`Stopped`], again as data: the command line prints words of it, the Python
 //! package makes objects and exceptions.
 //!
 //! ```no_run

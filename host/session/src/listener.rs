@@ -1,4 +1,4 @@
-//! What is said while a request is dealt with, and who hears it.
+//! Notices about a request, and those that receive them.
 
 use relais::{instruments::Output, manager::Progress};
 use relais_plugin_api::diagnostics::Severity;
@@ -43,16 +43,16 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Hears what is said while a request is dealt with, sees how far it is, and may stop it. Each function has a default that
-/// does nothing.
+/// Receives notices while a request is dealt with, sees how far it is, and may stop it. Each function has a default that does
+/// nothing.
 pub trait Listener: Sync {
-    /// Hears a notice, as soon as it is known.
+    /// Receives a notice, as soon as it is known.
     fn notice(&self, _notice: &Notice) {}
 
-    /// Hears that something else is done now than passes, such as `reading the model`.
+    /// Is told that something else is done now than passes, such as `reading the model`.
     fn begins(&self, _work: &str) {}
 
-    /// Hears how far the passes are.
+    /// Sees how far the passes are.
     fn progress(&self) -> Option<&dyn Progress> {
         None
     }
@@ -73,7 +73,7 @@ pub trait Listener: Sync {
     }
 }
 
-/// A listener that hears nothing: all that is said is in the result, too.
+/// A listener that does nothing: all notices are in the result, too.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

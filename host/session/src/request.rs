@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Requests.
 
 use crate::{
     check::CheckRequest,
@@ -31,7 +31,7 @@ pub struct Request {
     pub instruments: Vec<InstrumentRequest>,
     /// The lock file that pipeline and plugins must match.
     pub lock: Option<PathBuf>,
-    /// What is done about the rules that are stated.
+    /// Whether the rules that are stated are judged.
     pub judging: Judging,
     /// When the verifier runs, which takes precedence over the pipeline.
     pub verify: Option<Verify>,
@@ -66,7 +66,7 @@ pub enum Given {
     Model(Box<Model>),
 }
 
-/// What is done about the rules that a pipeline or arguments state.
+/// Whether the rules that a pipeline or arguments state are judged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Judging {
     /// They are applied to small modules first; one that changes what a module computes ends the request.
@@ -116,7 +116,7 @@ pub enum Failures {
     /// All.
     #[default]
     All,
-    /// Those that a pass does not explain by a code of its own: such a pass only says what it does not support.
+    /// Those that a pass does not explain by a code of its own: a pass with one only says what it does not support.
     Unexplained,
 }
 
@@ -144,8 +144,8 @@ impl Request {
         files.into_iter().any(|file| file.as_os_str() == "-")
     }
 
-    /// What decides about the result beside the model, the pipeline and the contents of files: no place of a file does, nor
-    /// what is said on the way.
+    /// Only that which decides about the result beside the model, the pipeline and the contents of files: no place of a file
+    /// does, nor what is said on the way.
     pub(crate) fn without_places(&self) -> Self {
         Self {
             model: Given::default(),

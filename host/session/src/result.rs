@@ -1,4 +1,4 @@
-//! What came of a request.
+//! The results of requests.
 
 use crate::{
     check::{CheckFailed, CheckPassed},
@@ -25,11 +25,11 @@ pub struct Finished {
     pub module: IRModule,
     /// The module that the passes were given: the model, or the part of it that was wanted.
     pub given: IRModule,
-    /// What ran.
+    /// The passes that ran.
     pub course: Course,
     /// How it compares with the model, if that was asked for.
     pub checked: Option<CheckPassed>,
-    /// What was written, if something was.
+    /// How the output was written, if there is one.
     pub written: Option<WriteReport>,
     /// The contents of the output, if they were counted.
     pub after: Option<Summary>,
@@ -37,28 +37,28 @@ pub struct Finished {
     pub read: Vec<(&'static str, PathBuf)>,
     /// The plugins that the pipeline could use.
     pub plugins: Registry,
-    /// What was said before the passes ran, in order.
+    /// Notes and warnings, in the order in which they came; those of passes are in the course.
     pub notices: Vec<Notice>,
 }
 
-/// A request of which nothing came.
+/// A request that failed.
 #[derive(Debug)]
 pub struct Stopped {
-    /// What is said about it.
+    /// The words about it.
     pub error: Error,
     /// The cause, for programs.
     pub cause: Cause,
-    /// What ran, if passes did.
+    /// The passes that ran, if any did.
     pub course: Option<Course>,
-    /// What was said before, in order.
+    /// Notes and warnings, in the order in which they came; those of passes are in the course.
     pub notices: Vec<Notice>,
 }
 
-/// Why nothing came of a request.
+/// Why a request failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The model, or something that is asked for and does not fit it.
+    /// The model, or something in the request that does not fit it.
     Model,
     /// The pipeline.
     Pipeline(Faults),
@@ -70,7 +70,7 @@ pub enum Cause {
     Lock,
     /// The pipeline has a pass of the program, which cannot be locked.
     OwnPass,
-    /// A pass or an instrument failed. What it reported is in the [`Course`].
+    /// A pass or an instrument failed. Its reports are in the [`Course`].
     Failed(Box<Failure>),
     /// The result differs from the model, or cannot be compared with it.
     Check(Box<CheckFailed>),
@@ -82,7 +82,7 @@ pub enum Cause {
     Interrupted,
 }
 
-/// What ran, and what it did.
+/// The passes of a request, and what they did.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
     /// The model, as it was named.
@@ -95,7 +95,7 @@ pub struct Course {
     pub additions: Vec<Addition>,
     /// The contents of the model, if they were counted.
     pub before: Option<Summary>,
-    /// What the passes did and said.
+    /// The deeds and words of the passes.
     pub report: Report,
     /// The reproducers of passes that failed.
     pub reproducers: Vec<PathBuf>,
@@ -104,8 +104,8 @@ pub struct Course {
 }
 
 impl Course {
-    /// What is said at the end: about files that are not written, a run that was stopped where that was asked for, passes
-    /// that changed nothing.
+    /// Notices for the end: about files that are not written, a run that was stopped as the request says, passes that
+    /// changed nothing.
     pub fn closing(&self, stop_after: Option<u64>) -> Vec<Notice> {
         let mut notices: Vec<Notice> = self.stopped(stop_after).into_iter().collect();
         let Report { executions, files, .. } = &self.report;
@@ -180,7 +180,7 @@ impl Stopped {
     }
 }
 
-/// What is said about it, with the suggestion.
+/// The message, with the suggestion.
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)?;

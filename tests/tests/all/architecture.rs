@@ -265,7 +265,7 @@ const STEPS_OF_A_RUN: &[(&str, &str)] = &[
     ("Lock::", "say which lock holds in a `Request`; `Session::lock` makes one"),
 ];
 
-/// What front ends know of the steps of a run, with what to do instead.
+/// Steps of a run that front ends do not take, each with a better way.
 fn steps_known(files: &BTreeMap<String, String>) -> Vec<String> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = Vec::new();

@@ -6,7 +6,7 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_session::{
-    Argument, Counts, Given, Notice, Request, Session,
+    Argument, Given, Notice, Request, Session,
     check::CheckRequest,
     model::Part,
     pipeline::{Chosen, PipelineRequest},
@@ -27,8 +27,8 @@ struct Asked {
     arguments: &'static [&'static str],
     /// The arguments in Python.
     keywords: Value,
-    /// The same for a program.
-    request: fn(Request) -> Request,
+    /// The same for a program, apart from the files.
+    request: Request,
     /// Whether `relais build` has the arguments, too.
     is_built: bool,
 }
@@ -51,76 +51,122 @@ const MODELS: [(&str, &str); 5] = [
     ("rules.txt", "Neg(Neg(x)) => x\n"),
 ];
 
-fn asked() -> Vec<Asked> {
-    let ask = |name, model, arguments, keywords, request| Asked {
-        name,
-        model,
-        plugins: &[],
-        arguments,
-        keywords,
-        request,
-        is_built: true,
-    };
-    let rule = |request: Request, rules: &[&str]| {
-        let rules = Argument::numbered("rules", rules.iter().map(|&rule| rule.to_owned()));
-        request.through(PipelineRequest { rules, ..PipelineRequest::default() })
-    };
+fn ask(
+    name: &'static str,
+    model: &'static str,
+    arguments: &'static [&'static str],
+    keywords: Value,
+    request: Request,
+) -> Asked {
+    Asked { name, model, plugins: &[], arguments, keywords, request, is_built: true }
+}
+
+/// Requests of which all is well.
+fn good() -> Vec<Asked> {
+    let silu = "silu: Mul(x, Sigmoid(x)) => acme::Silu(x)";
+    let shape = Part { input_shapes: vec!["x:2,4".into()], ..Part::default() };
+    let from_b = Part { inputs: vec!["b".into()], ..Part::default() };
     vec![
-        ask("shape", "open.relay", &["--input-shape", "x:2,4"], json!({"input_shapes": {"x": [2, 4]}}), |request| {
-            Request { part: Part { input_shapes: vec!["x:2,4".into()], ..Part::default() }, ..request }
-        }),
-        ask("outdated", "outdated.relay", &[], json!({}), |request| request),
-        Asked { plugins: &["sample"], ..ask("conflict", "open.relay", &[], json!({}), |request| request) },
+        ask(
+            "shape",
+            "open.relay",
+            &["--input-shape", "x:2,4"],
+            json!({"input_shapes": {"x": [2, 4]}}),
+            Request { part: shape, ..Request::default() },
+        ),
+        ask("outdated", "outdated.relay", &[], json!({}), Request::default()),
+        Asked { plugins: &["sample"], ..ask("conflict", "open.relay", &[], json!({}), Request::default()) },
         ask(
             "not judged",
             "open.relay",
             &["--rule", "silu: Mul(x, Sigmoid(x)) => acme::Silu(x)"],
-            json!({"rules": ["silu: Mul(x, Sigmoid(x)) => acme::Silu(x)"]}),
-            move |request| rule(request, &["silu: Mul(x, Sigmoid(x)) => acme::Silu(x)"]),
+            json!({"rules": [silu]}),
+            rules(&[silu]),
         ),
         Asked {
             is_built: false,
-            ..ask("part", "open.relay", &["--inputs", "b"], json!({"inputs": ["b"]}), |request| Request {
-                part: Part { inputs: vec!["b".into()], ..Part::default() },
-                ..request
-            })
-        },
-        Asked {
-            is_built: false,
-            ..ask("nothing to keep", "open.relay", &["--keep", "c"], json!({"keep": ["c"]}), |request| Request {
-                keep: vec!["c".into()],
-                ..request
-            })
+            ..ask(
+                "part",
+                "open.relay",
+                &["--inputs", "b"],
+                json!({"inputs": ["b"]}),
+                Request { part: from_b, ..Request::default() },
+            )
         },
         ask(
             "nothing changes",
             "open.relay",
             &["--passes", "DeadCodeElimination"],
             json!({"passes": ["DeadCodeElimination"]}),
-            |request| request.through(passes("DeadCodeElimination")),
+            passes("DeadCodeElimination"),
         ),
-        ask("no pass", "open.relay", &["--passes", "NoSuchPass"], json!({"passes": ["NoSuchPass"]}), |request| {
-            request.through(passes("NoSuchPass"))
-        }),
-        ask("no option", "open.relay", &["--set", "Inline.no=1"], json!({"config": {"Inline.no": 1}}), |request| {
-            let settings = vec![Argument::new("config", "Inline.no=1".to_owned())];
-            request.through(PipelineRequest { settings, ..PipelineRequest::default() })
-        }),
+    ]
+}
+
+/// Requests that are refused before a pass runs.
+fn refused() -> Vec<Asked> {
+    let of_rank_1 = Part { input_shapes: vec!["x:2".into()], ..Part::default() };
+    let setting = vec![Argument::new("config", "FoldConstant.no=1".to_owned())];
+    let pair = ["Neg(x) => x", "Relu(x) => Abs(x)"];
+    let keep = Request { keep: vec!["c".into()], ..Request::default() };
+    let over_rules = through(PipelineRequest { rule_files: vec!["rules.txt".into()], ..PipelineRequest::default() });
+    vec![
+        Asked { is_built: false, ..ask("no value", "open.relay", &["--keep", "c"], json!({"keep": ["c"]}), keep) },
+        ask(
+            "no pass",
+            "open.relay",
+            &["--passes", "NoSuchPass"],
+            json!({"passes": ["NoSuchPass"]}),
+            passes("NoSuchPass"),
+        ),
+        ask(
+            "no option",
+            "open.relay",
+            &["--set", "FoldConstant.no=1"],
+            json!({"config": {"FoldConstant.no": 1}}),
+            through(PipelineRequest { settings: setting, ..PipelineRequest::default() }),
+        ),
         ask(
             "unsound",
             "open.relay",
             &["--rule", "Neg(x) => x", "--rule", "Relu(x) => Abs(x)"],
-            json!({"rules": ["Neg(x) => x", "Relu(x) => Abs(x)"]}),
-            move |request| rule(request, &["Neg(x) => x", "Relu(x) => Abs(x)"]),
+            json!({"rules": pair}),
+            rules(&pair),
         ),
-        ask("malformed", "open.relay", &["--rule", "Neg(x => x"], json!({"rules": ["Neg(x => x"]}), move |request| {
-            rule(request, &["Neg(x => x"])
-        }),
-        ask("broken", "broken.relay", &[], json!({}), |request| request),
-        ask("rank", "open.relay", &["--input-shape", "x:2"], json!({"input_shapes": {"x": [2]}}), |request| Request {
-            part: Part { input_shapes: vec!["x:2".into()], ..Part::default() },
-            ..request
-        }),
+        ask(
+            "malformed",
+            "open.relay",
+            &["--rule", "Neg(x => x"],
+            json!({"rules": ["Neg(x => x"]}),
+            rules(&["Neg(x => x"]),
+        ),
+        ask("broken", "broken.relay", &[], json!({}), Request::default()),
+        ask(
+            "rank",
+            "open.relay",
+            &["--input-shape", "x:2"],
+            json!({"input_shapes": {"x": [2]}}),
+            Request { part: of_rank_1, ..Request::default() },
+        ),
+        Asked {
+            is_built: false,
+            ..ask(
+                "replaces rules",
+                "open.relay",
+                &["--rules", "rules.txt", "-o", "rules.txt"],
+                json!({"rule_files": ["rules.txt"], "out": "rules.txt"}),
+                over_rules.to("rules.txt"),
+            )
+        },
+    ]
+}
+
+/// Requests that fail while passes run, or behind them.
+fn failing() -> Vec<Asked> {
+    let settings = vec![Argument::new("config", "bad.Fault.fault=\"panic\"".to_owned())];
+    let fault = passes("bad.Fault").pipeline;
+    let check = CheckRequest::random(1);
+    vec![
         Asked {
             plugins: &["bad"],
             ..ask(
@@ -128,10 +174,7 @@ fn asked() -> Vec<Asked> {
                 "open.relay",
                 &["--passes", "bad.Fault", "--set", "bad.Fault.fault=\"panic\""],
                 json!({"passes": ["bad.Fault"], "config": {"bad.Fault.fault": "panic"}}),
-                |request| {
-                    let settings = vec![Argument::new("config", "bad.Fault.fault=\"panic\"".to_owned())];
-                    request.through(PipelineRequest { settings, ..passes("bad.Fault") })
-                },
+                through(PipelineRequest { settings, ..fault }),
             )
         },
         Asked {
@@ -142,38 +185,37 @@ fn asked() -> Vec<Asked> {
                 "open.relay",
                 &["--passes", "liar.DropsRelu", "--check=1"],
                 json!({"passes": ["liar.DropsRelu"], "check": 1}),
-                |request| Request { check: CheckRequest::random(1), ..request.through(passes("liar.DropsRelu")) },
+                Request { check: check.clone(), ..passes("liar.DropsRelu") },
             )
         },
         Asked {
             is_built: false,
-            ..ask("not checked", "unknown.relay", &["--check=1"], json!({"check": 1}), |request| Request {
-                check: CheckRequest::random(1),
-                ..request
-            })
-        },
-        Asked {
-            is_built: false,
             ..ask(
-                "replaces rules",
-                "open.relay",
-                &["--rules", "rules.txt", "-o", "rules.txt"],
-                json!({"rule_files": ["rules.txt"], "out": "rules.txt"}),
-                |request| {
-                    let rule_files = vec!["rules.txt".into()];
-                    request.to("rules.txt").through(PipelineRequest { rule_files, ..PipelineRequest::default() })
-                },
+                "not checked",
+                "unknown.relay",
+                &["--check=1"],
+                json!({"check": 1}),
+                Request { check, ..Request::default() },
             )
         },
     ]
 }
 
-fn passes(name: &str) -> PipelineRequest {
-    let passes = Argument::numbered("passes", [name.to_owned()]);
-    PipelineRequest { chosen: Chosen::Passes(passes), ..PipelineRequest::default() }
+fn through(pipeline: PipelineRequest) -> Request {
+    Request::default().through(pipeline)
 }
 
-/// What a front end said: each thing with its kind, without suggestions; an error with its code in front.
+fn rules(rules: &[&str]) -> Request {
+    let rules = Argument::numbered("rules", rules.iter().map(|&rule| rule.to_owned()));
+    through(PipelineRequest { rules, ..PipelineRequest::default() })
+}
+
+fn passes(name: &str) -> Request {
+    let passes = Argument::numbered("passes", [name.to_owned()]);
+    through(PipelineRequest { chosen: Chosen::Passes(passes), ..PipelineRequest::default() })
+}
+
+/// Messages of a front end: each with its kind, without suggestions; an error with its code.
 type Said = Vec<(String, String)>;
 
 /// A message in the words of a program, without what differs between machines and between front ends on purpose.
@@ -184,13 +226,14 @@ fn normal(text: &str) -> String {
     {
         text = text.replace(there, here);
     }
-    // Where plugins are, and what the command line adds.
-    let own = |line: &&str| !["  nothing was written", "  note: `", "  `"].iter().any(|start| line.starts_with(start));
+    // Where plugins are, what the command line adds, and suggestions.
+    const OWN: [&str; 4] = ["  nothing was written", "  note: `", "  `", "  = note: `"];
+    let own = |line: &&str| !OWN.iter().any(|start| line.starts_with(start));
     let lines: Vec<String> = text.lines().filter(own).map(without_places).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
-/// A line without the places of plugins, which stand behind their names.
+/// A line without the places of plugins, which follow their names.
 fn without_places(line: &str) -> String {
     let mut line = line.to_owned();
     while let Some(start) = line.find("` (") {
@@ -200,7 +243,7 @@ fn without_places(line: &str) -> String {
     line
 }
 
-/// The same without a code that stands in front of it, or behind the place of a rule.
+/// The same without its code, which is in front of it, or behind the place of a rule.
 fn uncoded(code: &str, text: &str) -> String {
     text.replace(&format!("error[{code}]: "), "")
 }
@@ -209,7 +252,7 @@ fn said_of_error(code: &str, text: &str) -> (String, String) {
     (format!("error[{code}]"), normal(&uncoded(code, text)))
 }
 
-/// What the command line printed on standard error, apart from what passes said.
+/// The messages that the command line printed, apart from those of passes.
 fn printed(stderr: &str) -> Said {
     let mut items: Vec<(String, String)> = Vec::new();
     for line in stderr.lines() {
@@ -220,7 +263,8 @@ fn printed(stderr: &str) -> Said {
             (None, None) => {}
         }
     }
-    items.retain(|(_, text)| !text.contains("note: said by pass") && !text.contains("is a reproducer\n"));
+    let is_reproducer = |kind: &str, text: &str| kind == "note" && text.contains("is a reproducer\n");
+    items.retain(|(kind, text)| !text.contains("note: said by pass") && !is_reproducer(kind, text));
     items
         .into_iter()
         .map(|(kind, text)| match kind.strip_prefix("error") {
@@ -230,7 +274,7 @@ fn printed(stderr: &str) -> Said {
         .collect()
 }
 
-/// What a program was told, and how much of it before passes ran; and the result.
+/// The messages of a session, the number of those before its end, and the result.
 struct Told {
     said: Said,
     n_before: usize,
@@ -244,8 +288,10 @@ fn embedded(here: &Path, asked: &Asked) -> Told {
     let found = discover(&[], &plugins, Policy { writable: WritableFiles::Allow });
     let session = Session::of(Registry::new(found, Linked::Exclude, &Choices::new()));
     let output = here.join("embedded.relay");
-    let request = Request { model: Given::File(here.join(asked.model)), counts: Counts::Leave, ..Request::default() };
-    let mut request = (asked.request)(request.to(&output));
+    let mut request = Request { model: Given::File(here.join(asked.model)), ..asked.request.clone() };
+    if request.output.is_none() {
+        request = request.to(&output);
+    }
     // Paths in the folder of the test, which is not that of this process.
     request.pipeline.rule_files.iter_mut().for_each(|file| *file = here.join(&*file));
     request.output.iter_mut().for_each(|output| output.path = here.join(&output.path));
@@ -305,7 +351,10 @@ for request in json.load(sys.stdin):
     print(json.dumps([said, error]))
 "#;
 
-fn by_python(here: &Path, requests: &[Value]) -> Vec<(Said, Option<(String, String)>)> {
+/// The messages of Python, and its exception with a code.
+type Answer = (Said, Option<(String, String)>);
+
+fn by_python(here: &Path, requests: &[Value]) -> Vec<Answer> {
     let input = here.join("requests.json");
     fs::write(&input, json!(requests).to_string()).unwrap();
     let mut python = package_python();
@@ -314,7 +363,14 @@ fn by_python(here: &Path, requests: &[Value]) -> Vec<(Said, Option<(String, Stri
     let pair = |value: &Value| (value[0].as_str().unwrap().to_owned(), value[1].as_str().unwrap().to_owned());
     let told = |line: &str| {
         let told: Value = serde_json::from_str(line).unwrap();
-        let said = told[0].as_array().unwrap().iter().map(pair).map(|(kind, text)| (kind, normal(&text)));
+        // The log of the host is in Python's, too.
+        let said = told[0]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(pair)
+            .filter(|(_, text)| !text.starts_with("the model does not take"));
+        let said = said.map(|(kind, text)| (kind, normal(&text)));
         let error = told[1].as_array().map(|_| pair(&told[1])).map(|(code, text)| said_of_error(&code, &text));
         (said.collect(), error)
     };
@@ -328,46 +384,54 @@ fn one_request_is_answered_in_the_same_way_by_each_front_end() {
     for (name, text) in MODELS {
         fs::write(here.join(name), text).unwrap();
     }
-    let all = asked();
+    let all: Vec<Asked> = [good(), refused(), failing()].into_iter().flatten().collect();
     let request = |asked: &Asked| {
         let plugins: Vec<_> = asked.plugins.iter().map(|name| plugin(name)).collect();
         json!({"model": asked.model, "plugins": plugins, "keywords": asked.keywords, "out": format!("{}.python.relay", asked.name)})
     };
     let python = by_python(&here, &all.iter().map(request).collect::<Vec<_>>());
     assert_eq!(python.len(), all.len());
-    for (asked, (heard, raised)) in all.iter().zip(python) {
-        let name = asked.name;
-        let Told { said, n_before, has_run, result } = embedded(&here, asked);
-        let output = format!("{name}.relay");
-        let run = by_command_line(&here, "run", asked, &output);
-        assert_eq!(printed(&run.stderr), said, "{name}, by the command line: {}", run.stderr);
-        assert_eq!(heard.into_iter().chain(raised).collect::<Said>(), said, "{name}, in Python");
-        assert_eq!(run.status == Some(0), result.is_some(), "{name}");
-        for other in [output, format!("{name}.python.relay")].iter().filter(|_| result.is_some()) {
-            assert_eq!(fs::read(here.join(other)).ok(), result, "{name}: {other}");
-        }
-        if asked.is_built {
-            let built = by_command_line(&here, "build", asked, "net.c");
-            let built_said = printed(&built.stderr);
-            // What is said before passes run, and an error if none did.
-            let expected = if has_run { &said[..n_before] } else { &said[..] };
-            assert_eq!(
-                &built_said[..expected.len().min(built_said.len())],
-                expected,
-                "{name}, by a build: {}",
-                built.stderr
-            );
-        }
-    }
+    let differences: Vec<String> =
+        all.iter().zip(python).flat_map(|(asked, python)| differences(&here, asked, python)).collect();
+    assert!(differences.is_empty(), "front ends answer differently:\n{}", differences.join("\n"));
     let rules = fs::read_to_string(here.join("rules.txt")).unwrap();
     assert_eq!(rules, MODELS[4].1, "what is read is not replaced");
+}
+
+/// The differences between the answers to a request, of which that of Python is known.
+fn differences(here: &Path, asked: &Asked, (mut in_python, raised): Answer) -> Vec<String> {
+    let name = asked.name;
+    let Told { said, n_before, has_run, result } = embedded(here, asked);
+    let output = format!("{name}.out.relay");
+    let run = by_command_line(here, "run", asked, &output);
+    in_python.extend(raised);
+    let mut compared = vec![("the command line", printed(&run.stderr), &said[..]), ("Python", in_python, &said)];
+    if asked.is_built {
+        let mut built = printed(&by_command_line(here, "build", asked, "net.c").stderr);
+        // The messages before passes run, and an error if none did; a build runs passes of its own behind them.
+        let expected = if has_run { &said[..n_before] } else { &said[..] };
+        built.truncate(expected.len());
+        compared.push(("a build", built, expected));
+    }
+    let said = compared.into_iter().filter(|(_, said, expected)| said != expected);
+    let mut differences: Vec<String> =
+        said.map(|(by, said, expected)| format!("{name}, by {by}:\n  {said:?}\n  {expected:?}")).collect();
+    if (run.status == Some(0)) != result.is_some() {
+        differences.push(format!("{name}: the command line ended with {:?}", run.status));
+    }
+    for other in [output, format!("{name}.python.relay")].iter().filter(|_| result.is_some()) {
+        if fs::read(here.join(other)).ok() != result {
+            differences.push(format!("{name}: {other} has another result"));
+        }
+    }
+    differences
 }
 
 #[test]
 #[cfg_attr(not(unix), ignore = "the package is built and tested on Unix")]
 fn a_result_does_not_follow_a_plugin_into_another_folder() {
     let here = folder("front-ends-folder");
-    fs::write(here.join("m.relay"), MODELS[0].1.replace('N', "2")).unwrap();
+    fs::write(here.join("m.relay"), MODELS[0].1.replace("(N,", "(2,")).unwrap();
     let toml = |last: &str| {
         let away = "{ pass = \"bad.Fault\", options = { fault = \"change_folder\" } }";
         format!("opt_level = 3\nsteps = [{away}, {last}]\n")

@@ -1,4 +1,4 @@
-//! What the command line shares with other programs, as these call it.
+//! The parts that the command line shares with other programs, as these call them.
 
 use crate::common::*;
 use relais::{

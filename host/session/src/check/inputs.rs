@@ -7,13 +7,10 @@ use relais::{
     words::{and_list, nearest, or_list},
 };
 use relais_plugin_api::text;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// The arrays in a file of NumPy, by name.
-pub(super) fn read(path: &PathBuf) -> Result<Vec<(String, Tensor)>, Error> {
+pub(super) fn read(path: &Path) -> Result<Vec<(String, Tensor)>, Error> {
     npz::read(path).map_err(|why| {
         let error = Error::new(format_args!("inputs `{}` cannot be read: {why}", path.display()));
         error.with_help("write them in Python: `numpy.savez(\"FILE.npz\", name=array, …)`")

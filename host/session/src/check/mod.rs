@@ -37,7 +37,7 @@ use words::{Told, differ, other_type, output_name, shape, shapes};
 const DIFFERS: &str = "D001";
 const NOT_CHECKED: &str = "D002";
 
-/// A check that is asked for.
+/// A check that a request has.
 pub struct Check<'a> {
     request: &'a CheckRequest,
     runner: Runner,
@@ -55,7 +55,7 @@ pub struct Subject<'a> {
     pub passes: Option<RanPasses<'a>>,
     /// The operators.
     pub registry: &'a Registry,
-    /// Hears what is under way.
+    /// Receives the work that is under way.
     pub listener: &'a dyn Listener,
 }
 
@@ -95,16 +95,16 @@ pub struct CheckPassed {
     pub n_runs: usize,
     /// How long that took.
     pub elapsed: Duration,
-    /// What was compared, run by run.
+    /// The values that were compared, run by run.
     pub json: Value,
 }
 
 /// Why a check did not pass.
 #[derive(Clone, Debug)]
 pub struct CheckFailed {
-    /// What is said about it.
+    /// The words about it.
     pub error: Error,
-    /// What was compared, run by run, and what differs.
+    /// The values that were compared, run by run, and those that differ.
     pub json: Value,
     /// The inputs for which the output differs; none if it was not compared.
     pub inputs: Option<Vec<(String, Tensor)>>,

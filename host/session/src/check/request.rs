@@ -1,4 +1,4 @@
-//! The check that is asked for.
+//! The check of a request.
 
 use relais_conformance::numbers::Tolerance;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ pub struct CheckRequest {
     pub seed: u64,
     /// How far floats may be apart.
     pub tolerance: Tolerance,
-    /// What computes the two models.
+    /// The program that computes the two models.
     pub with: CheckWith,
     /// Whether an output that differs is kept beside its place, with the inputs.
     pub failed: FailedOutput,
 }
 
-/// What computes the two models of a check.
+/// The program that computes the two models of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum CheckWith {
@@ -31,7 +31,7 @@ pub enum CheckWith {
     Onnxruntime(Option<PathBuf>),
 }
 
-/// What becomes of an output that differs from its model.
+/// Whether an output that differs from its model is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FailedOutput {
     /// It is kept in a new folder beside its place, with the inputs.

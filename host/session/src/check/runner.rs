@@ -50,7 +50,7 @@ impl NotRun {
 }
 
 impl Runner {
-    /// The runner that is asked for, if it can be started.
+    /// The runner that a request has, if it can be started.
     pub fn of(with: &CheckWith) -> Result<Self, Error> {
         let CheckWith::Onnxruntime(python) = with else { return Ok(Self::Evaluators) };
         let from_environment = || env::var_os("RELAIS_PYTHON").filter(|python| !python.is_empty()).map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! What is said about outputs that differ.
+//! The words about outputs that differ.
 
 use relais::ir::{Function, Tensor};
 use relais_conformance::{interface::output_names, numbers::Difference};

@@ -85,7 +85,7 @@ impl Cache<'_> {
                 }
             }
         }
-        // What was fetched before is no result.
+        // The files that were fetched before the error are not a result.
         let _ = fs::remove_dir_all(folder);
         let _ = fs::create_dir_all(folder);
         None

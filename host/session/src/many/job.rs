@@ -52,10 +52,10 @@ pub trait Runner: Sync {
     /// how many nodes there were before and after.
     ///
     /// # Errors
-    /// Returns why it failed. What is in the folder then, such as a reproducer, explains it.
+    /// Returns why it failed. Files in the folder, such as a reproducer, explain it then.
     fn run(&self, job: &Job, model: Model, folder: &Path) -> Result<[u64; 2], String>;
 
-    /// What is said about a model that cannot be read.
+    /// The words about a model that cannot be read.
     fn describe(&self, error: &Error) -> String {
         error.to_string()
     }
@@ -129,7 +129,7 @@ impl Job {
         if let (Ok(calls), None, Some(cache)) = (&made, &cached, &cache) {
             cache.put(&key, &folder, *calls, scratch.path());
         }
-        // What a failure left explains it.
+        // The files that a failure left explain it.
         let moved = self.take(&folder).map_err(|error| error.to_string());
         made.and_then(|calls| Ok((moved?, calls, cached.is_some())))
     }

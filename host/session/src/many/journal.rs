@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-/// A line of JSON for each model that is done. Nobody else writes into it as long as it is open.
+/// A line of JSON for each model that is done. No other run writes into it as long as it is open.
 pub(super) struct Journal {
     file: File,
     /// The last row of each model, by the model's name.

@@ -85,7 +85,7 @@ pub enum ManyError {
 }
 
 impl ManyError {
-    /// What is said about it.
+    /// The words about it.
     pub fn error(&self) -> Error {
         let error = Error::new(self);
         match self {
@@ -110,7 +110,7 @@ impl fmt::Display for ManyError {
 
 impl std::error::Error for ManyError {}
 
-/// A run over many models. Nobody else writes into its folder as long as it lasts.
+/// A run over many models. No other run writes into its folder as long as it lasts.
 pub struct Many {
     jobs: Vec<Job>,
     journal: Journal,
@@ -180,7 +180,7 @@ impl Many {
         self.journal.add(row).map_err(|error| ManyError::Io(self.journal_file.clone(), error))
     }
 
-    /// Runs all models, so many at a time, and notes their rows; `hear` gets each row as it comes. Returns the rows in the
+    /// Runs all models, `n_workers` at a time, and notes their rows; `hear` gets each row as it comes. Returns the rows in the
     /// order of the models.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
-//! What came of one of many models.
+//! The result of one of many models.
 
+use relais::table::Columns;
 use serde_json::{Value, json};
 
 /// The outcome of a model.
@@ -21,7 +22,7 @@ pub struct Row {
     pub sizes: Vec<u64>,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// What the result depends on, as a hash; empty if the model cannot be read.
+    /// All on which the result depends, as a hash; empty if the model cannot be read.
     pub key: String,
     /// Whether it is that of an earlier run, which the journal has.
     pub is_known: bool,
@@ -96,13 +97,8 @@ pub fn table<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
             whys.push((lines.len(), format!("  {why}\n")));
         }
     }
-    let widths: [usize; 5] =
-        std::array::from_fn(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0));
-    let shown = |line: &[String; 5]| {
-        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    let mut shown: Vec<String> = lines.iter().map(shown).collect();
+    let columns = Columns::of(lines[0].len(), &lines);
+    let mut shown: Vec<String> = lines.iter().map(|line| columns.line(line)).collect();
     for (at, why) in whys.into_iter().rev() {
         shown.insert(at, why);
     }

@@ -1,4 +1,4 @@
-//! What is asked about the interface of a model before passes run.
+//! Changes to the interface of a model, which are made before passes run.
 
 use super::{
     declared::forget_outdated_sizes,
@@ -17,11 +17,11 @@ pub struct Part {
     pub inputs: Vec<String>,
     /// The values that become the outputs, as for [`extract`].
     pub outputs: Vec<String>,
-    /// What is done about sizes that the model declares for inner values.
+    /// Whether sizes that the model declares for inner values are believed.
     pub declared_sizes: DeclaredSizes,
 }
 
-/// What is done about sizes that a model declares for inner values.
+/// Whether sizes that a model declares for inner values are believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DeclaredSizes {
     /// Those that the inputs leave open are forgotten, as by [`forget_outdated_sizes`].

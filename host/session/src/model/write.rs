@@ -39,7 +39,7 @@ impl From<OnnxError> for NotWritten {
 }
 
 impl NotWritten {
-    /// What is said about it.
+    /// The words about it.
     pub fn error(&self) -> Error {
         match self {
             Self::File(what, error) => Error::new(error.of(what)).with_help(error.help()),

@@ -1,4 +1,4 @@
-//! Instruments that are asked for beside a pipeline: each is one that the pipeline could name.
+//! Instruments that a request has beside a pipeline: each is one that the pipeline could name.
 
 use crate::{argument::Argument, listener::Notice};
 use relais::{
@@ -15,7 +15,7 @@ use relais::{
 /// The option of instruments that names the functions that they show.
 const FUNCTIONS: &str = "functions";
 
-/// An instrument that is asked for.
+/// An instrument of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum InstrumentRequest {

@@ -1,4 +1,4 @@
-//! The pipeline that is asked for.
+//! The pipeline of a request.
 
 use super::{
     around::{convert_dtype_last, convert_opset_first, rewrite_first},
@@ -18,7 +18,7 @@ use relais_plugin_api::{
 };
 use std::path::PathBuf;
 
-/// A pipeline that is asked for, with everything that is put around it or set in it. By default, the pipeline `default`.
+/// The pipeline of a request, with everything that is put around it or set in it. By default, the pipeline `default`.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineRequest {
     /// The pipeline itself.
@@ -43,7 +43,7 @@ pub struct PipelineRequest {
     pub extensions: Option<Extensions>,
 }
 
-/// Which pipeline is asked for.
+/// Which pipeline a request has.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Chosen {
@@ -61,7 +61,7 @@ pub enum Chosen {
     /// One in TOML, with the name that its faults show.
     Toml(Argument),
     /// One that was read or made.
-    Given(PipelineSpec),
+    Given(Box<PipelineSpec>),
 }
 
 /// Why there is no pipeline.
@@ -148,7 +148,7 @@ impl PipelineRequest {
             Chosen::Passes(passes) => of_passes(passes),
             Chosen::PassList(list) => of_pass_list(list)?,
             Chosen::Toml(Argument { origin, value }) => PipelineSpec::parse(origin, value, registry)?,
-            Chosen::Given(spec) => spec.clone(),
+            Chosen::Given(spec) => PipelineSpec::clone(spec),
         };
         Ok((Some(spec), Vec::new()))
     }

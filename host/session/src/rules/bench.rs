@@ -33,7 +33,7 @@ impl<'a> Registered<'a> {
     }
 
     /// The same that a listener may stop.
-    pub fn heard_by(self, listener: &'a dyn Listener) -> Self {
+    pub fn with_listener(self, listener: &'a dyn Listener) -> Self {
         Self { listener, ..self }
     }
 

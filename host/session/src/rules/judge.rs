@@ -55,7 +55,7 @@ pub fn judge_one(
 /// for no values of it, are left to the pass, which refuses them before the first one runs. Returns those that change what a
 /// module computes; not all, if the listener stops it.
 pub fn judge(stated: &[StatedRules], registry: &Registry, listener: &dyn Listener) -> Vec<Unsound> {
-    let bench = Registered::new(registry).heard_by(listener);
+    let bench = Registered::new(registry).with_listener(listener);
     let (mut judged, mut unsound) = (BTreeSet::new(), Vec::new());
     for StatedRules { pass, origin, text, level, .. } in stated {
         let Ok(rules) = Rules::parse_all([(origin.clone(), text.clone())], &[]) else { continue };
@@ -82,7 +82,7 @@ pub fn judge(stated: &[StatedRules], registry: &Registry, listener: &dyn Listene
 }
 
 impl Unsound {
-    /// What is said about some rules; nothing if there are none.
+    /// The error about some rules; none if there are no rules.
     pub fn error(all: &[Self]) -> Option<Error> {
         let (first, others) = all.split_first()?;
         let error = Error::new(format_args!("{} changes what a module computes", first.named())).with_code(UNSOUND);

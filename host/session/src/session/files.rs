@@ -40,7 +40,7 @@ impl<'r> Files<'r> {
         all.spare("the pipeline", pipeline.iter().map(PathBuf::as_path))?;
         all.spare("the rules", request.pipeline.rule_files.iter().map(PathBuf::as_path))?;
         all.spare("the lock file", request.lock.as_deref())?;
-        // What is not there is no plugin.
+        // A file that does not exist cannot be a plugin.
         if request.output.as_ref().is_some_and(|output| output.path.exists()) {
             all.spare("plugin", plugins.plugins().chain(plugins.set_aside()).filter_map(|provider| provider.path()))?;
         }

@@ -32,7 +32,7 @@ use relais::{
 use std::{sync::Arc, time::Instant};
 use work::Work;
 
-/// What requests are dealt with: plugins, and the passes and instruments of the program.
+/// Plugins, and the passes and instruments of the program, with which requests are dealt with.
 #[derive(Clone)]
 pub struct Session {
     all: Registry,
@@ -76,14 +76,14 @@ impl Session {
     /// # Errors
     /// Returns an error if nothing came of it. No file of its output is changed then.
     pub fn run(&self, request: &Request) -> Result<Finished, Box<Stopped>> {
-        self.run_heard_by(&Silent, request)
+        self.run_with(&Silent, request)
     }
 
-    /// The same; a listener hears what is said as soon as it is known, and may stop it.
+    /// The same; a listener receives notices as soon as they are known, and may stop it.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
-    pub fn run_heard_by(&self, listener: &dyn Listener, request: &Request) -> Result<Finished, Box<Stopped>> {
+    pub fn run_with(&self, listener: &dyn Listener, request: &Request) -> Result<Finished, Box<Stopped>> {
         let heard = Heard::new(listener);
         let work = Work {
             all: &self.all,
@@ -113,7 +113,7 @@ impl Session {
         Plan::new(spec, &self.all, &self.own, None)?.resolve(faults, &Heard::new(listener))
     }
 
-    /// What a pipeline is made of: the plugins that it uses, and those that `also` names, by their contents.
+    /// The plugins that a pipeline uses, and those that `also` names, by their contents.
     ///
     /// # Errors
     /// Returns an error if the pipeline is at fault, or has a pass of the program.

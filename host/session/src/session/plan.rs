@@ -1,4 +1,4 @@
-//! What runs: the pipeline as it is written, the plugins that it may use, and the pipeline as it is resolved.
+//! Plans: the pipeline as it is written, the plugins that it may use, and the pipeline as it is resolved.
 
 use super::{
     heard::Heard,
@@ -55,11 +55,17 @@ impl<'a> Plan<'a> {
 
     /// Resolves the pipeline, of which what could not be parsed had these faults, and says what is odd about it.
     pub fn resolve(&self, faults: Vec<Fault>, heard: &Heard<'_>) -> Result<Pipeline, Box<Stopped>> {
+        let pipeline = self.spec.resolve_after(faults, self.catalogue())?;
+        heard.warnings(&pipeline.warnings);
+        Ok(pipeline)
+    }
+
+    /// The same for a pipeline that is to run: says, too, which plugins have a part in it.
+    pub fn resolve_to_run(&self, heard: &Heard<'_>) -> Result<Pipeline, Box<Stopped>> {
         if self.registry.plugins().next().is_none() && !self.spec.steps.is_empty() {
             heard.notice(&Notice::warning("no plugin was found").with_help(NO_PLUGIN));
         }
-        let pipeline = self.spec.resolve_after(faults, self.catalogue())?;
-        heard.warnings(&pipeline.warnings);
+        let pipeline = self.resolve(Vec::new(), heard)?;
         about_additions(&pipeline.additions).iter().for_each(|notice| heard.notice(notice));
         Ok(pipeline)
     }
@@ -128,7 +134,7 @@ fn enforced(path: &Path, spec: &PipelineSpec, registry: &Registry) -> Result<Reg
     })
 }
 
-/// What plugins add to a pipeline.
+/// A note about the passes that plugins add to a pipeline.
 fn about_additions(additions: &[Addition]) -> Option<Notice> {
     let one = |Addition { point, pass, plugin, version }: &Addition| {
         format!("\n  `{pass}` of plugin `{plugin} {version}` at `{point}`")

@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     pub plan: &'a Plan<'a>,
     pub input: &'a Input,
     pub check: Option<&'a Check<'a>>,
-    /// What is known of the run so far.
+    /// The passes that ran so far.
     pub course: Course,
 }
 
@@ -139,7 +139,7 @@ impl Run<'_> {
         Ok(module)
     }
 
-    /// Compares what passes left with the model, if that is asked for.
+    /// Compares what passes left with the model, if the request wants that.
     fn checked(&self, left: &IRModule) -> Result<Option<CheckPassed>, Box<CheckFailed>> {
         let Some(check) = self.check else { return Ok(None) };
         let registry = &self.plan.registry;
@@ -159,7 +159,7 @@ impl Run<'_> {
         Ok(Some(passed))
     }
 
-    /// What comes of an output that failed its check.
+    /// The failure, once the output that failed its check was kept or not.
     fn kept(&self, failed: CheckFailed, module: &IRModule, files: &Files<'_>) -> Box<Stopped> {
         let failed = match &files.output {
             None => failed,

@@ -50,7 +50,7 @@ impl Work<'_> {
         result
     }
 
-    /// What runs, with the instruments that are asked for.
+    /// The plan, with the instruments of the request.
     fn plan(&self, files: &mut Files<'_>) -> Result<Plan<'_>, Box<Stopped>> {
         let (spec, faults) = read(&self.request.pipeline, self.all)?;
         let mut plan = Plan::new(spec.unless(faults)?, self.all, self.own, self.request.lock.as_deref())?;
@@ -61,7 +61,7 @@ impl Work<'_> {
 
     /// The resolved pipeline, whose rules were judged.
     fn pipeline(&self, plan: &Plan<'_>, files: &mut Files<'_>) -> Result<Pipeline, Box<Stopped>> {
-        let pipeline = plan.resolve(Vec::new(), self.heard)?;
+        let pipeline = plan.resolve_to_run(self.heard)?;
         let stated = StatedRules::of(&plan.spec, plan.catalogue())?;
         files.reads("the rules", stated.iter().filter_map(|rules| rules.file.clone()))?;
         if self.request.judging == Judging::Judge {
@@ -70,7 +70,7 @@ impl Work<'_> {
         Ok(pipeline)
     }
 
-    /// What is known before passes run.
+    /// The course before passes run.
     fn course(&self, pipeline: &Pipeline, input: &Input) -> Course {
         let shown = |path: &Path| path.display().to_string();
         Course {
@@ -84,7 +84,7 @@ impl Work<'_> {
     }
 }
 
-/// Writes the report, if one is asked for.
+/// Writes the report, if the request has one.
 fn report(files: &Files<'_>, json: &Value) -> Result<(), NotWritten> {
     let Some(file) = &files.report else { return Ok(()) };
     write_json(file, json).map_err(|error| NotWritten::File("report", error))

@@ -81,7 +81,7 @@ fn front_end(session: &Session, arguments: &[&str]) -> u8 {
             return 2;
         }
     };
-    match session.run_heard_by(&Printed, &request) {
+    match session.run_with(&Printed, &request) {
         Ok(finished) => {
             let n_nodes = |summary: &Option<Summary>| summary.as_ref().map_or(0, Summary::n_nodes);
             println!("{} nodes became {}", n_nodes(&finished.course.before), n_nodes(&finished.after));
@@ -231,7 +231,7 @@ mod tests {
         assert!(wrong.contains("gone.relay` cannot be read") && wrong.contains("\n  help: "), "{wrong}");
         let [model, output] = [&model, &output].map(|path| path.to_str().unwrap());
         let run = |more: &[&str]| front_end(&session, &[&[model, output], more].concat());
-        assert_eq!((run(&["--pipeline", "O0", "--rule", "Neg(Neg(x)) => x", "--check"]), smaller()), (0, 2));
+        assert_eq!((run(&["--pipeline", "O0", "--rule", "Neg(Neg(x)) => x", "--check"]), smaller()), (0, 3));
         assert_eq!((run(&["--keep", "a"]), smaller()), (0, 2));
         for wrong in [&["--rule", "Neg(x) => x"][..], &["--pipeline", "nothing"], &["--input-shape", "x:2"]] {
             assert_eq!((run(wrong), smaller()), (1, 2), "{wrong:?}");
