@@ -1,8 +1,8 @@
 //! Relais, the pass host.
 
-pub mod frontend;
 pub mod inspect;
 pub mod instruments;
+pub mod listing;
 pub mod loaded;
 pub mod lock;
 pub mod manager;
@@ -12,6 +12,7 @@ pub mod pipeline;
 pub mod plugin;
 pub mod registry;
 pub mod report;
+pub mod table;
 pub mod transform;
 pub mod words;
 

@@ -6,7 +6,7 @@ mod operators;
 mod provider;
 
 pub use error::{Conflict, CreateError, Named, ResolveError};
-pub(crate) use operators::qualified;
+pub use operators::qualified;
 pub use provider::Provider;
 
 use crate::{

@@ -4,13 +4,14 @@ use crate::{
     files::{Destination, FileError},
     ir::{Function, IRModule, Tensor, is_initializer, kind, operator_counts},
     manager::{Fate, Report, Statistic},
+    table::{Columns, GAP},
     words::bytes,
 };
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
+    iter,
     time::Duration,
 };
 
@@ -101,13 +102,14 @@ pub fn table(before: &Summary, after: &Summary, elapsed: Duration, checked: Opti
         row("external data", before.external_bytes, after.external_bytes, &bytes);
     }
     let header = ["operator", "before", "after"];
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).chain([header[at].len()]).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2)];
-    let rule = "-".repeat(widths.iter().sum::<usize>() + 4);
+    let columns = Columns::of(1, iter::once(&header.map(str::to_owned)).chain(&rows));
+    let rule = "-".repeat(columns.width());
     let mut out = String::new();
-    let mut line = |[name, old, new]: [&str; 3], style: Style| {
-        let [a, b, c] = widths;
-        writeln!(out, "{name:<a$}  {old:>b$}  {style}{new:>c$}{style:#}").expect("a string takes everything");
+    let mut line = |row: [&str; 3], style: Style| {
+        let mut cells = columns.cells(&row.map(str::to_owned));
+        cells[2] = format!("{style}{}{style:#}", cells[2]);
+        out.push_str(&cells.join(GAP));
+        out.push('\n');
     };
     line(header, Style::new());
     line(["", "", ""], Style::new());

@@ -1,4 +1,6 @@
-//! Wording of messages: lists of names, the names most similar to a mistyped one, sizes.
+//! Wording of messages: lists of names, the names most similar to a mistyped one, sizes, paths.
+
+use std::path::Path;
 
 /// Names in backticks, joined by commas.
 pub(crate) fn list(names: &[String]) -> String {
@@ -75,6 +77,19 @@ pub fn bytes(n: u64) -> String {
         unit += 1;
     }
     format!("{value:.2} {}", UNITS[unit])
+}
+
+/// A path as shells take it.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = if cfg!(windows) { "-_./+:=\\" } else { "-_./+:=@," };
+    let is_plain = |c: char| c.is_alphanumeric() || plain.contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text,
+        // Paths of Windows have no quotation marks.
+        false if cfg!(windows) => format!("\"{text}\""),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 #[cfg(test)]

@@ -290,9 +290,7 @@ def optimize(
         module = from_proto(model, base_dir=base_dir)
     else:
         raise wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
-    result = _native.optimize(module, wanted, settings, True)
-    if out is not None:
-        result.save(out, external_data=external_data)
+    result = _native.optimize(module, wanted, settings, True, out, external_data)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return result.to_bytes()
     if _is_proto(model):

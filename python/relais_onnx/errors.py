@@ -45,6 +45,8 @@ class Fault(NamedTuple):
 class RelaisError(Exception):
     """An error of Relais."""
 
+    code: str | None = None
+    """The code of the error, such as `L030`, if it has one; of several faults, that of the first."""
     help: str | None = None
     """A suggestion; it is part of the text, too."""
 
@@ -84,8 +86,6 @@ class RuleError(RelaisError, ValueError):
 
 
 class _Failed(RelaisError, RuntimeError):
-    code: str | None = None
-    """The code of the failure, if it has one."""
     function: str | None = None
     """The function of the module where it happened."""
     node: int | None = None

@@ -7,32 +7,23 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import filecmp
 import glob as _glob
-import hashlib
 import json
 import os
-import pathlib
-import shutil
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Unpack
 
-from . import _native, load
+from . import _native
 from ._arguments import path as path_of
-from ._cache import cache as _cache
-from ._cache import digest_of
-from ._native import __version__
+from ._cache import store as _store
 from ._optimize import Options, _external, _wanted
 from .errors import RelaisError
 
 __all__ = ["Row", "Table", "main", "optimize"]
 
 _Path = str | os.PathLike[str]
-
 
 class Row(NamedTuple):
     """The outcome of a model."""
@@ -72,20 +63,21 @@ class Table(list[Row]):
         return json.dumps([row._asdict() for row in self], indent=1)
 
     def __str__(self) -> str:
-        lines = [("model", "status", "calls", "bytes", "seconds")]
-        for row in self:
-            calls, size = (f"{pair[0]} -> {pair[1]}" if pair else "" for pair in (row.calls, row.bytes))
-            status = "cached" if row.cached else row.status
-            lines.append((row.model, status, calls, size, f"{row.seconds:.2f}"))
-            if row.error:
-                lines.append(("", row.error.splitlines()[0], "", "", ""))
-        widths = [max(len(line[at]) for line in lines if line[0]) for at in range(5)]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
-        return "\n".join([*table, f"{len(self) - len(self.failed)} of {len(self)} models"])
+        return _native.table([_text(row) for row in self]).rstrip("\n")
 
 
-def _collect(models: Any) -> list[tuple[str, pathlib.Path]]:
-    """The models, each with its path below the folder that all have in common."""
+def _text(row: Row) -> str:
+    return json.dumps(row._asdict())
+
+
+def _row(text: str) -> Row:
+    row = json.loads(text)
+    lists = {key: None if row[key] is None else tuple(row[key]) for key in ("calls", "bytes", "files", "sizes")}
+    return Row(**{**row, **lists})
+
+
+def _collect(models: Any) -> list[str]:
+    """The files of the models."""
     if isinstance(models, (str, os.PathLike)):
         pattern = os.fspath(models)
         found = _glob.glob(pattern, recursive=True) if _glob.has_magic(pattern) else [pattern]
@@ -96,101 +88,21 @@ def _collect(models: Any) -> list[tuple[str, pathlib.Path]]:
             found = [os.fspath(path) for path in models]
         except TypeError:
             raise TypeError(f"`models` must be a list of paths or a pattern, not `{type(models).__name__}`") from None
-    paths = sorted({pathlib.Path(os.path.abspath(path)) for path in found})
-    if not paths:
+    if not found:
         raise ValueError("`models` is empty")
-    for path in paths:
+    for path in found:
         os.stat(path)
-    common = os.path.commonpath([path.parent for path in paths])
-    return [(path.relative_to(common).as_posix(), path) for path in paths]
-
-
-def _share(shard: str | None) -> tuple[int, int]:
-    if shard is None:
-        return 0, 1
-    if not isinstance(shard, str):
-        raise TypeError(f"`shard` must be a str such as \"2/4\", not `{type(shard).__name__}`")
-    at, slash, n = shard.partition("/")
-    if not (slash and at.isdecimal() and n.isdecimal() and 1 <= int(at) <= int(n)):
-        raise ValueError(f"`shard` must be a part and how many there are, such as \"2/4\", not `{shard}`")
-    return int(at) - 1, int(n)
-
-
-class _Journal:
-    """A line of JSON for each model that is done. The last line of a killed run may be torn."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self.path = path
-        self.known: dict[str, Row] = {}
-        self.file = open(path, "a+b")
-        try:
-            _lock(self.file)
-            self._read()
-        except BaseException:
-            self.file.close()
-            raise
-
-    def _read(self) -> None:
-        whole = 0
-        self.file.seek(0)
-        for line in self.file:
-            try:
-                row = json.loads(line)
-                pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
-                row = Row(**{**row, **pairs, "files": tuple(row["files"]), "sizes": tuple(row["sizes"])})
-            except (ValueError, TypeError, KeyError):
-                break
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-            self.known[row.model] = row
-        self.file.truncate(whole)
-
-    def add(self, row: Row) -> None:
-        self.file.write(json.dumps(row._asdict()).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
-
-    def close(self) -> None:
-        self.file.close()
-
-
-def _lock(file: Any) -> None:
-    """Keeps others from writing into the folder of a journal, where the system can, until it is closed."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        message = "another run writes here; let it end, or divide the models with `shard`"
-        raise BlockingIOError(error.errno, message, file.name) from None
-    except OSError:
-        # Some systems of files have no locks.
-        return
-
-
-def _pair(value: Any) -> tuple[int, int] | None:
-    return None if value is None else (int(value[0]), int(value[1]))
+    return found
 
 
 @dataclass(frozen=True)
 class _Job:
     """A model to optimise: all that another process needs for it."""
 
-    name: str
-    path: pathlib.Path
-    target: pathlib.Path
-    work: pathlib.Path
+    text: str
+    lock: str | None
+    asked: tuple[dict[str, Any], dict[str, Any] | None, str]
     cache: str | None
-    lock: str
-    fixed: str
-    known: Row | None
-    retry: bool
-    wanted: dict[str, Any]
-    settings: dict[str, Any] | None
-    external_data: Literal["auto", "always", "never"]
 
 
 def optimize(
@@ -236,125 +148,42 @@ def optimize(
     if on not in (None, "ray"):
         raise ValueError(f"`on` must be \"ray\" or None, not `{on}`")
     found = _collect(models)
-    part, n_parts = _share(shard)
-    folder = pathlib.Path(os.path.abspath(path_of(out, "`out`")))
-    # Whatever links lead there.
-    real = pathlib.Path(os.path.realpath(folder))
-    if any(real in pathlib.Path(os.path.realpath(path.parent), path.name).parents for _, path in found):
-        raise ValueError("`out` contains models that are given")
+    if shard is not None and not isinstance(shard, str):
+        raise TypeError(f"`shard` must be a str such as \"2/4\", not `{type(shard).__name__}`")
+    folder = os.path.abspath(path_of(out, "`out`"))
     place = None if cache is None else path_of(cache, "`cache`")
-    if place is not None:
-        _cache(place)
-    folder.mkdir(parents=True, exist_ok=True)
-    # The number of threads changes no result.
-    stated = {**wanted, "threads": None, "rule_files": [digest_of(path) for path in wanted["rule_files"]]}
-    lock = _native.lock(wanted, settings)
-    fixed = json.dumps([__version__, lock, stated, settings, external_data], sort_keys=True, default=str)
-    ending = "" if shard is None else f"-{part + 1}-of-{n_parts}"
-    work = folder / f".relais-work{ending}"
-    journal = _Journal(folder / f"relais-journal{ending}.jsonl")
-    # Of a run that was killed.
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
-    rows: dict[str, Row] = {}
-    jobs = [
-        _Job(
-            name=name,
-            path=path,
-            target=folder / name,
-            work=work,
-            cache=place,
-            lock=lock,
-            fixed=fixed,
-            known=journal.known.get(name),
-            retry=retry,
-            wanted=wanted,
-            settings=settings,
-            external_data=external_data,
-        )
-        for at, (name, path) in enumerate(found)
-        if at % n_parts == part
-    ]
+    _store(place)
+    asked = (wanted, settings, external_data)
+    many = _native.Many(found, folder, shard, retry, asked)
     try:
-        for row in map(_one, jobs) if on is None else _on_ray(jobs):
-            if row != journal.known.get(row.model):
-                journal.add(row)
+        lock = None if on is None else _native.lock(wanted, settings)
+        jobs = [_Job(text, lock, asked, place) for text in many.jobs()]
+        rows: dict[str, Row] = {}
+        for text in map(_one, jobs) if on is None else _on_ray(jobs):
+            many.note(text)
+            row = _row(text)
             rows[row.model] = row
             if progress is not None:
                 progress(row)
+        table = Table(rows[_name(job)] for job in jobs)
+        many.finish([_text(row) for row in table])
     finally:
-        journal.close()
-        shutil.rmtree(work, ignore_errors=True)
-    table = Table(rows[job.name] for job in jobs)
-    summary = folder / f".relais-results{ending}.tmp"
-    summary.write_text(table.to_json() + "\n", encoding="utf-8")
-    os.replace(summary, folder / f"relais-results{ending}.json")
+        many.close()
     return table
 
 
-def _one(job: _Job) -> Row:
-    began = time.monotonic()
-    target = job.target
-    key = ""
-    calls = None
-    files: tuple[str, ...] = ()
-
-    def row(status: str, error: str | None = None, cached: bool = False) -> Row:
-        sizes = tuple((target.parent / name).stat().st_size for name in files)
-        both = (job.path.stat().st_size, sizes[0]) if status == "ok" else None
-        seconds = round(time.monotonic() - began, 3)
-        return Row(job.name, status, cached, calls, both, files, sizes, seconds, error, key)
-
-    folder = None
-    try:
-        module = load(job.path)
-        # The name, since a model names the file of its weights, which is called like it.
-        key = hashlib.sha256(json.dumps([job.fixed, target.name, module.digest()]).encode()).hexdigest()
-        known = job.known
-        if known is not None and known.key == key:
-            if known.status == "failed" and not job.retry:
-                return known
-            if known.status == "ok" and _is_whole(known, target.parent):
-                return known
-        folder = pathlib.Path(tempfile.mkdtemp(dir=job.work))
-        store = None if job.cache is None else _cache(job.cache)
-        calls = None if store is None else store.get(key, folder, target.name)
-        is_cached = calls is not None
-        if calls is None:
-            result = _native.optimize(module, job.wanted, job.settings)
-            calls = (_calls(module), _calls(result))
-            # In an empty folder, so that the name of the file of its weights is always the same.
-            result.save(folder / target.name, external_data=job.external_data)
-            if store is not None:
-                store.put(key, folder, calls)
-        files = _move(folder, target)
-        return row("ok", cached=is_cached)
-    except (RelaisError, OSError, ValueError, RuntimeError) as error:
-        return row("failed", f"{type(error).__name__}: {error}")
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+def _name(job: _Job) -> str:
+    name: str = json.loads(job.text)["name"]
+    return name
 
 
-def _is_whole(row: Row, folder: pathlib.Path) -> bool:
-    """Whether the files of a result are there, each as long as it was."""
-    try:
-        return bool(row.files) and row.sizes == tuple((folder / name).stat().st_size for name in row.files)
-    except OSError:
-        return False
+def _one(job: _Job) -> str:
+    return _native.run_job(job.text, job.asked, _store(job.cache))
 
 
-def _move(folder: pathlib.Path, target: pathlib.Path) -> tuple[str, ...]:
-    """Moves a model with its other files to its place, and returns their names."""
-    others = sorted(path.name for path in folder.iterdir() if path.name != target.name)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # An older model is never beside weights that are not its own. An equal one may be that of another worker, which was taken
-    # for dead.
-    if others and target.exists() and not filecmp.cmp(folder / target.name, target, shallow=False):
-        target.unlink(missing_ok=True)
-    for name in [*others, target.name]:
-        os.replace(folder / name, target.parent / name)
-    return (target.name, *others)
+def _failed(job: _Job, error: str) -> str:
+    """The row of a model that was not run."""
+    return _text(Row(_name(job), "failed", False, None, None, (), (), 0.0, error, ""))
 
 
 _TRIES = 3
@@ -364,18 +193,17 @@ _agreed: set[str] = set()
 """The locks that hold in this process."""
 
 
-def _elsewhere(job: _Job) -> Row:
+def _elsewhere(job: _Job) -> str:
     """In another process, whose plugins may be others."""
-    if job.lock not in _agreed:
-        own = _native.lock(job.wanted, job.settings)
-        if own != job.lock:
-            error = "PipelineError: the worker has other plugins than the program that gives it work"
-            return Row(job.name, "failed", False, None, None, (), (), 0.0, error, "")
-        _agreed.add(own)
+    if job.lock is not None and job.lock not in _agreed:
+        wanted, settings, _ = job.asked
+        if _native.lock(wanted, settings) != job.lock:
+            return _failed(job, "PipelineError: the worker has other plugins than the program that gives it work")
+        _agreed.add(job.lock)
     return _one(job)
 
 
-def _on_ray(jobs: list[_Job]) -> Iterator[Row]:
+def _on_ray(jobs: list[_Job]) -> Iterator[str]:
     """The rows as they are done by a Ray cluster."""
     try:
         import ray  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -400,15 +228,10 @@ def _on_ray(jobs: list[_Job]) -> Iterator[Row]:
                 try:
                     yield ray.get(reference)
                 except ray.exceptions.RayError as error:
-                    message = f"{type(error).__name__}: {str(error).strip()}"
-                    yield Row(job.name, "failed", False, None, None, (), (), 0.0, message, "")
+                    yield _failed(job, f"{type(error).__name__}: {str(error).strip()}")
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
-
-
-def _calls(module: Any) -> int:
-    return sum(len(function.ops) for function in module.values())
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -347,7 +347,7 @@ fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
 pub(crate) fn list_configs(py: Python<'_>) -> PyResult<Py<PyAny>> {
     let mut configs = serde_json::Map::new();
     for facts in library::library(py)?.config_options() {
-        let mut json = relais::frontend::option_json(&facts.schema);
+        let mut json = relais::listing::option_json(&facts.schema);
         json["plugin"] = facts.plugins.join(", ").into();
         json["type"] = json["takes"]["type"].clone();
         configs.insert(facts.schema.name.clone(), json);

@@ -6,15 +6,16 @@ use pyo3::{
     types::{PyDict, PyList},
 };
 use relais::{
-    frontend,
-    manager::{Failure, FailureKind},
+    files::{FileError, Why},
+    manager::{Failure, FailureKind, Report},
     pass::HookFault,
     pipeline::{Fault, Faults},
     report::report_json,
     transform::RunError,
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::fmt;
+use relais_session::{Error, model::NotWritten};
+use std::{error::Error as _, fmt, io, path::Path};
 
 /// An exception of a class of `relais_onnx.errors`, with attributes.
 pub(crate) fn exception(
@@ -38,7 +39,7 @@ pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
 }
 
 /// Words of suggestions for those who use the command line or write in Rust, each with the ones that are meant here.
-const IN_PYTHON: [(&str, &str); 10] = [
+const IN_PYTHON: [(&str, &str); 16] = [
     (
         "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
         "make a pass that may do so with `changes_interface=True`",
@@ -55,7 +56,16 @@ const IN_PYTHON: [(&str, &str); 10] = [
         "`relais.rule(text, conditions={…})` makes a pass of a rule with others",
     ),
     ("name the data folder", "name the folder in `base_dir=`"),
+    (", or use it as it is: `--no-judge`", ""),
+    ("give inputs that it takes: `--check-inputs FILE.npz`; or compare", "compare"),
+    ("give it one: `--check-inputs FILE.npz`", ELSEWHERE),
+    ("compare in a runtime: `--check-with onnxruntime`", ELSEWHERE),
+    ("leave the pass out: `--disable ", "leave the pass out by `disable=`: `"),
+    ("; see what it did: `--print-changed=diff`", ""),
 ];
+
+/// How models are compared that nothing here computes.
+const ELSEWHERE: &str = "run the two models in onnxruntime instead";
 
 /// A suggestion in the terms of this package.
 pub(crate) fn in_python(help: &str) -> String {
@@ -70,14 +80,83 @@ pub(crate) fn helped(py: Python<'_>, class: &str, message: impl fmt::Display, he
     })
 }
 
+/// The exception of an error with a suggestion, such as `ModelError`.
+pub(crate) fn of_error(py: Python<'_>, class: &str, error: &Error) -> PyErr {
+    coded(py, helped(py, class, error, error.help().unwrap_or_default()), error.code())
+}
+
+/// The same exception with a code; none if it is empty.
+fn coded(py: Python<'_>, exception: PyErr, code: &str) -> PyErr {
+    let set = exception.value(py).setattr("code", Some(code).filter(|code| !code.is_empty()));
+    set.err().unwrap_or(exception)
+}
+
 /// The exception of a model that cannot be used, or of something that a user asked for.
-pub(crate) fn of_model(py: Python<'_>, error: &frontend::Error) -> PyErr {
-    helped(py, "ModelError", error, error.help().unwrap_or_default())
+pub(crate) fn of_model(py: Python<'_>, error: &Error) -> PyErr {
+    of_error(py, "ModelError", error)
 }
 
 /// The exception of plugins that cannot be used.
-pub(crate) fn of_plugins(py: Python<'_>, error: &frontend::Error) -> PyErr {
-    helped(py, "PluginError", error, error.help().unwrap_or_default())
+pub(crate) fn of_plugins(py: Python<'_>, error: &Error) -> PyErr {
+    of_error(py, "PluginError", error)
+}
+
+/// The exception of rules that cannot be parsed.
+pub(crate) fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
+    let rec = error.rec();
+    let code = if rec.code.is_empty() { String::new() } else { format!("error[{}]: ", rec.code) };
+    let (place, message) = rec.message.split_once(": ").unwrap_or(("", &rec.message));
+    let message = rec.notes.iter().fold(format!("{place}: {code}{message}"), |all, note| format!("{all}\n{note}"));
+    coded(py, helped(py, "RuleError", message, &rec.help), &rec.code)
+}
+
+/// The exception of a result that cannot be written.
+pub(crate) fn of_output(py: Python<'_>, error: &NotWritten) -> PyErr {
+    let (path, code) = match error {
+        NotWritten::File(_, error) => (Some(error.path.as_path()), code_of_file(error)),
+        NotWritten::Onnx(error) => {
+            let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+            (Some(error.file()).filter(|file| !file.is_empty()).map(Path::new), cause.map(Code::Of))
+        }
+        _ => (None, None),
+    };
+    let exception = of_error(py, "OutputError", &error.error());
+    let described = || -> PyResult<()> {
+        let value = exception.value(py);
+        value.setattr("filename", path)?;
+        let Some(code) = code else { return Ok(()) };
+        let code = match code {
+            Code::Named(name) => py.import("errno")?.getattr(name)?,
+            Code::Of(code) => code.into_pyobject(py)?.into_any(),
+        };
+        value.setattr("errno", &code)?;
+        value.setattr("strerror", py.import("os")?.call_method1("strerror", (code,))?)
+    };
+    described().err().unwrap_or(exception)
+}
+
+/// The number of a system's error; 0 if the system does not have it.
+pub(crate) fn named(py: Python<'_>, name: &str) -> i32 {
+    let number = || py.import("errno")?.getattr(name)?.extract();
+    number().unwrap_or(0)
+}
+
+/// The `errno` of an error.
+enum Code {
+    /// By its name in Python, for what was noticed before the system said it.
+    Named(&'static str),
+    Of(i32),
+}
+
+fn code_of_file(error: &FileError) -> Option<Code> {
+    match &error.why {
+        Why::Folder => Some(Code::Named("EISDIR")),
+        Why::NoFolder(_) => Some(Code::Named("ENOENT")),
+        Why::Exists => Some(Code::Named("EEXIST")),
+        Why::ReadOnly => Some(Code::Named("EACCES")),
+        Why::Io(cause) => cause.raw_os_error().map(Code::Of),
+        _ => None,
+    }
 }
 
 /// The exception of names, options and pipelines that cannot be resolved.
@@ -94,6 +173,7 @@ pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
             kwargs.set_item("help", help.as_deref().map(in_python))?;
             list.append(make.call((), Some(&kwargs))?)?;
         }
+        error.setattr("code", faults.list.first().map(|fault| fault.code.as_str()))?;
         error.setattr("faults", list)
     })
 }
@@ -101,16 +181,16 @@ pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
 /// The exception of a run.
 pub(crate) fn of_run(py: Python<'_>, error: &RunError, state: &RunState) -> PyErr {
     match error {
-        RunError::Failed(failure) => of_failure(py, failure, state),
+        RunError::Failed(failure) => of_failure(py, failure, &failure.report, state),
         RunError::Resolve(faults) => of_faults(py, "PipelineError", faults),
         error => exception(py, "RelaisError", error, |_| Ok(())),
     }
 }
 
-/// The exception of a failing pass or instrument: that of its Python code, if it is one.
-pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, state: &RunState) -> PyErr {
+/// The exception of a failing pass or instrument, with what was reported before: that of its Python code, if it is one.
+pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, report: &Report, state: &RunState) -> PyErr {
     let report = |error: &Bound<'_, PyAny>| {
-        let json = report_json(&failure.report).to_string();
+        let json = report_json(report).to_string();
         error.setattr("report", py.import("json")?.call_method1("loads", (json,))?)
     };
     let (native, note) = match &failure.kind {

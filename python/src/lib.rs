@@ -11,6 +11,7 @@ mod html;
 mod instrument;
 mod library;
 mod log;
+mod many;
 mod module;
 mod node;
 mod nodes;
@@ -40,6 +41,7 @@ mod _native {
         editor::{PyEditor, PyGraph},
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass, unregister_pass},
+        many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
         nodes::PyNodes,

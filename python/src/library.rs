@@ -1,17 +1,23 @@
 //! The plugins and passes of this process.
 
-use crate::{errors, pass::PyPass, rules::Judged, run::detached};
+use crate::{
+    errors,
+    pass::PyPass,
+    rules::{Judged, own_rules},
+    run::detached,
+};
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
 };
 use relais::{
-    frontend::{self, Listed, Search, list_json, option_json},
+    listing::{Listed, list_json, option_json},
     pass::{Catalogue, PassFacts},
     plugin::{Policy, WritableFiles},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary},
 };
+use relais_session::{Error, OwnPass, Search, Session};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -41,12 +47,18 @@ struct Registered {
     module: String,
 }
 
+impl Registered {
+    fn own(&self) -> OwnPass {
+        OwnPass { pass: self.pass.clone(), rules: own_rules(&self.rules) }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The plugins that are linked into the package and those that a search finds.
-fn look(search: &Search) -> Result<&'static Registry, frontend::Error> {
+fn look(search: &Search) -> Result<&'static Registry, Error> {
     // Plugins that were opened stay open, and objects of Python may outlive any other holder.
     Ok(Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new()))))
 }
@@ -60,7 +72,7 @@ fn warn_of_refused(registry: &Registry) {
 
 /// The plugins of the package and of its search, looked for once.
 pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
-    let found = detached(py, || -> Result<&'static Registry, frontend::Error> {
+    let found = detached(py, || -> Result<&'static Registry, Error> {
         loop {
             // Not locked while plugins are looked for: a fork would find it locked for ever.
             let (search, version) = {
@@ -100,10 +112,15 @@ pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
 
 /// The same, with the rules of these passes.
 pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
-    let mut library = PassLibrary::shared(Arc::new(registry.clone()));
     let own = OwnPasses(lock(&OWN).clone());
-    own.0.iter().for_each(|own| library.register(&own.pass));
-    (library, own)
+    let passes: Vec<OwnPass> = own.0.iter().map(Registered::own).collect();
+    (relais_session::library(registry, &passes), own)
+}
+
+/// A session with the passes of the program.
+pub(crate) fn session(registry: &Registry) -> Session {
+    let own = lock(&OWN).clone();
+    own.iter().map(Registered::own).fold(Session::of(registry.clone()), Session::with_pass)
 }
 
 /// The passes of the program at one time: another thread may replace one before its rules are judged.

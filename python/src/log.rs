@@ -5,6 +5,8 @@
 
 use ::log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
+use relais_plugin_api::diagnostics::Severity;
+use relais_session::Notice;
 use std::{
     collections::VecDeque,
     sync::{Mutex, PoisonError},
@@ -110,5 +112,13 @@ pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
 pub(crate) fn note(line: impl Into<String>) {
     if ::log::max_level() >= LevelFilter::Info {
         push(Level::Info, line.into());
+    }
+}
+
+/// Adds a notice.
+pub(crate) fn notice(notice: &Notice) {
+    match notice.severity {
+        Severity::WARNING => warn(notice.to_string()),
+        _ => note(notice.to_string()),
     }
 }

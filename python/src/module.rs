@@ -5,13 +5,12 @@ use crate::{
 };
 use abi_stable::std_types::RArc;
 use pyo3::{
-    exceptions::{PyKeyError, PyModuleNotFoundError, PyValueError},
+    exceptions::{PyKeyError, PyModuleNotFoundError},
     prelude::*,
     types::{PyBytes, PyList, PyMapping, PyString, PyTuple},
 };
 use relais::{
-    files::{Destination, Existing, FileError, Why, write_text_form},
-    frontend::{Format, Model, OperatorNames, operators_of, with_bodies},
+    files::{Destination, Existing},
     ir::{
         Blob, CallView, ConstId, Function, Global, IRModule, NodeId, OpRec, equal, equal_functions, global_kind,
         normal_domain,
@@ -20,72 +19,14 @@ use relais::{
 };
 use relais_conformance::interface::output_names;
 use relais_plugin_api::text::{self, Large, PrintOptions};
+use relais_session::model::{Format, Model, NotWritten, OperatorNames, as_written, write};
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
-    error::Error,
     hash::{DefaultHasher, Hash, Hasher},
-    io,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
-
-/// Why a model is not written.
-struct NotWritten {
-    message: String,
-    help: String,
-    code: Option<Code>,
-}
-
-/// The `errno` of an error.
-enum Code {
-    /// By its name in Python, for what was noticed before the system said it.
-    Named(&'static str),
-    Of(i32),
-}
-
-fn code_of_file(error: &FileError) -> Option<Code> {
-    match &error.why {
-        Why::Folder => Some(Code::Named("EISDIR")),
-        Why::NoFolder(_) => Some(Code::Named("ENOENT")),
-        Why::Exists => Some(Code::Named("EEXIST")),
-        Why::ReadOnly => Some(Code::Named("EACCES")),
-        Why::Io(cause) => cause.raw_os_error().map(Code::Of),
-        _ => None,
-    }
-}
-
-impl NotWritten {
-    fn of(error: relais::frontend::Error) -> Self {
-        Self { message: error.to_string(), help: error.help().unwrap_or_default().to_owned(), code: None }
-    }
-
-    fn of_onnx(error: onnx::OnnxError) -> Self {
-        let text = error.to_string();
-        let text = text.strip_prefix("file ").unwrap_or(&text);
-        let what = if text.starts_with('`') { "output" } else { "the model cannot be written:" };
-        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
-        Self { message: format!("{what} {text}"), help: error.help().to_owned(), code: cause.map(Code::Of) }
-    }
-
-    fn exception(&self, py: Python<'_>, path: Option<&Path>) -> PyErr {
-        let error = errors::helped(py, "OutputError", &self.message, &self.help);
-        let described = || -> PyResult<()> {
-            let value = error.value(py);
-            value.setattr("filename", path)?;
-            if let Some(code) = &self.code {
-                let code = match code {
-                    Code::Named(name) => py.import("errno")?.getattr(*name)?,
-                    Code::Of(code) => code.into_pyobject(py)?.into_any(),
-                };
-                value.setattr("errno", &code)?;
-                value.setattr("strerror", py.import("os")?.call_method1("strerror", (code,))?)?;
-            }
-            Ok(())
-        };
-        described().err().unwrap_or(error)
-    }
-}
 
 /// A module: functions by name. Nothing changes it; passes return others.
 #[pyclass(frozen, name = "IRModule", module = "relais_onnx", mapping)]
@@ -109,12 +50,7 @@ impl Origin {
     }
 
     fn of(model: &Model) -> Arc<Self> {
-        // A model in a file has run before; one from text has not.
-        let operators = match model.format {
-            Format::Onnx => operators_of(&model.module),
-            Format::Text => OperatorNames::new(),
-        };
-        Arc::new(Self { format: model.format, operators })
+        Arc::new(Self { format: model.format, operators: model.operators.clone() })
     }
 }
 
@@ -126,7 +62,7 @@ pub(crate) fn is_same(a: &IRModule, b: &IRModule) -> bool {
 
 fn read_model(
     py: Python<'_>,
-    read: impl FnOnce() -> Result<Model, relais::frontend::Error> + Send,
+    read: impl FnOnce() -> Result<Model, relais_session::Error> + Send,
 ) -> PyResult<PyIrModule> {
     let model = detached(py, read)?.map_err(|error| errors::of_model(py, &error))?;
     model.warnings.iter().for_each(crate::log::warn);
@@ -160,6 +96,12 @@ pub(crate) fn parse(py: Python<'_>, text: String) -> PyResult<PyIrModule> {
 impl PyIrModule {
     pub fn new(module: IRModule, origin: Arc<Origin>) -> Self {
         Self { module, origin }
+    }
+
+    /// The model that it is.
+    pub fn model(&self) -> Model {
+        let Origin { format, operators } = &*self.origin;
+        Model { format: *format, operators: operators.clone(), ..Model::made(self.module.clone()) }
     }
 
     fn function_of(&self, name: &str) -> Option<PyFunction> {
@@ -207,42 +149,31 @@ impl PyIrModule {
     ) -> PyResult<()> {
         let threshold: Option<u64> =
             threshold.map(|threshold| value::whole(threshold, "`threshold`", i64::MAX)).transpose()?;
-        let external_data = match (external_data, threshold) {
-            ("auto", None) => ExternalData::default(),
-            ("auto", Some(threshold)) => ExternalData::Auto { threshold },
-            ("always", _) => ExternalData::External { min_bytes: threshold.unwrap_or(1024) },
-            ("never", _) => ExternalData::Inline,
-            _ => return Err(PyValueError::new_err("`external_data` must be \"auto\", \"always\" or \"never\"")),
+        let external_data = match (value::external_data(external_data)?, threshold) {
+            (ExternalData::Auto { .. }, Some(threshold)) => ExternalData::Auto { threshold },
+            (ExternalData::External { .. }, Some(min_bytes)) => ExternalData::External { min_bytes },
+            (external_data, _) => external_data,
         };
         let registry = library::registry(py)?;
         let written = detached(py, || -> Result<(), NotWritten> {
-            let failed = |error: FileError| NotWritten {
-                message: error.of("output"),
-                help: error.help().to_string(),
-                code: code_of_file(&error),
-            };
-            let destination = Destination::new(&path, Existing::Replace).map_err(failed)?;
-            if Format::of_name(&path).unwrap_or(self.origin.format) == Format::Text {
-                return write_text_form(&self.module, &destination, &PrintOptions::default()).map(drop).map_err(failed);
-            }
-            let whole = with_bodies(&self.module, &self.origin.operators, registry).map_err(NotWritten::of)?;
-            let options = WriteOptions::default().with_external_data(external_data);
-            let written = onnx::write_destination(&whole, &destination, &options);
-            written.map(drop).map_err(NotWritten::of_onnx)
+            let destination =
+                Destination::new(&path, Existing::Replace).map_err(|error| NotWritten::File("output", error))?;
+            let format = Format::of_name(&path).unwrap_or(self.origin.format);
+            let whole = as_written(&self.module, format, &self.origin.operators, registry)?;
+            write(&whole, &destination, format, &WriteOptions::default().with_external_data(external_data)).map(drop)
         })?;
-        written.map_err(|error| error.exception(py, Some(&path)))
+        written.map_err(|error| errors::of_output(py, &error))
     }
 
     /// The model as ONNX, with all weights in it.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let registry = library::registry(py)?;
         let written = detached(py, || -> Result<Vec<u8>, NotWritten> {
-            let whole = with_bodies(&self.module, &self.origin.operators, registry).map_err(NotWritten::of)?;
+            let whole = as_written(&self.module, Format::Onnx, &self.origin.operators, registry)?;
             let mut bytes = Vec::new();
-            let written = onnx::write_to(&whole, &mut bytes);
-            written.map(|_| bytes).map_err(NotWritten::of_onnx)
+            Ok(onnx::write_to(&whole, &mut bytes).map(|_| bytes)?)
         })?;
-        let bytes = written.map_err(|error| error.exception(py, None))?;
+        let bytes = written.map_err(|error| errors::of_output(py, &error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -4,7 +4,7 @@ use crate::{
     context, errors, library,
     module::{Origin, PyFunction, PyIrModule, is_same},
     rewrite::{self, OwnRules},
-    rules::Judged,
+    rules::{self, Judged},
     run::{keep, run},
     value,
 };
@@ -14,13 +14,13 @@ use pyo3::{
     prelude::*,
 };
 use relais::{
-    frontend::StatedRules,
     ir::{Function, IRModule, global_kind},
     manager::Report,
     pass::{PassFacts, PassInfo, RunCx},
     transform::Pass,
 };
 use relais_plugin_api::diagnostics::{PRINTED, PassError, Severity};
+use relais_session::{JudgedRules, pipeline::StatedRules};
 use std::sync::Arc;
 
 /// A pass: from a module to a module.
@@ -183,6 +183,11 @@ impl PyPass {
 }
 
 impl PyPass {
+    /// The rules that are judged before it runs in a pipeline.
+    pub fn own_rules(&self) -> Vec<Arc<dyn JudgedRules>> {
+        rules::own_rules(&self.rules)
+    }
+
     /// The passes that it and its members require.
     fn all_required(&self) -> Vec<String> {
         self.pass.info().required.iter().chain(&self.required).cloned().collect()

@@ -444,24 +444,15 @@ struct Stated {
 /// The names of the variables of each rule of a text, with the sort of each.
 #[pyfunction]
 pub(crate) fn rule_variables(py: Python<'_>, text: &str) -> PyResult<Vec<Vec<String>>> {
-    let rules = pattern::read("rule", text).map_err(|error| of_rules(py, &error))?;
+    let rules = pattern::read("rule", text).map_err(|error| errors::of_rules(py, &error))?;
     Ok(rules.iter().map(|rule| variables(rule).into_iter().map(|(name, _)| name).collect()).collect())
-}
-
-/// The exception of rules that cannot be parsed.
-pub(crate) fn of_rules(py: Python<'_>, error: &PassError) -> PyErr {
-    let rec = error.rec();
-    let code = if rec.code.is_empty() { String::new() } else { format!("error[{}]: ", rec.code) };
-    let (place, message) = rec.message.split_once(": ").unwrap_or(("", &rec.message));
-    let message = rec.notes.iter().fold(format!("{place}: {code}{message}"), |all, note| format!("{all}\n{note}"));
-    errors::helped(py, "RuleError", message, &rec.help)
 }
 
 /// A pass that rewrites by rules of a program.
 pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_, PyAny>) -> PyResult<OwnRules> {
     let Stated { text, conditions, make: made_by, make_args, judge } = stated.extract()?;
     let registry = library::registry(py)?;
-    let parsed = pattern::read("rule", &text).map_err(|error| of_rules(py, &error))?;
+    let parsed = pattern::read("rule", &text).map_err(|error| errors::of_rules(py, &error))?;
     let sorts: Vec<(String, bool)> = parsed.iter().flat_map(variables).collect();
     let is_rest = |name: &str| sorts.iter().any(|(known, is_rest)| known == name && *is_rest);
     let mut shared = Vec::new();
@@ -477,7 +468,8 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
         let rest: Vec<bool> = args.iter().map(|arg| is_rest(&arg.text)).collect();
         shared.push(condition(&name, function, rest));
     }
-    let rules = Rules::parse_shared([("rule".to_owned(), text)], shared).map_err(|error| of_rules(py, &error))?;
+    let rules =
+        Rules::parse_shared([("rule".to_owned(), text)], shared).map_err(|error| errors::of_rules(py, &error))?;
     let rules = match made_by {
         None => rules,
         Some(function) => {
@@ -504,7 +496,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
     let pass = match rules.level() {
         Some(pattern::RuleLevel::Prim) => Pass::prim_func(name, opt_level, run),
         _ => {
-            rules.check_level(pattern::RuleLevel::Graph).map_err(|error| of_rules(py, &error))?;
+            rules.check_level(pattern::RuleLevel::Graph).map_err(|error| errors::of_rules(py, &error))?;
             Pass::function(name, opt_level, run)
         }
     };

@@ -5,112 +5,39 @@ use crate::{
     library::{self, library_of},
     module::is_same,
     pass::PyPass,
-    run::{RunState, current, run},
+    run::{current, run},
 };
 use pyo3::prelude::*;
 use relais::{
-    frontend::StatedRules,
     manager::RunOptions,
-    pass::{PassContext, RunCx, Scope},
+    pass::{PassContext, Scope},
     registry::Registry,
     transform::{Pass, RunError},
 };
 use relais_conformance::{
-    Finding, Kit, Log, Settings, Verdict,
-    bench::{Bench, Checks, Linked, OpShape, PassShape, Passes, requirements},
+    Finding, Kit, Log, Settings,
+    bench::{Bench, Checks, Linked, OpShape, PassShape, Passes},
     interpret::Compute,
-    judge_rule,
 };
 use relais_plugin_api::{
-    diagnostics::PassError, facts::OpFactsTable, infer::Operators, ir::Function, ir::IRModule, options::Value,
-    pattern::Rules,
+    diagnostics::PassError,
+    infer::Operators,
+    ir::{Function, IRModule},
+    options::Value,
+    pattern::{Rule, Rules},
 };
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+use relais_session::{
+    JudgedRules, Listener,
+    pipeline::StatedRules,
+    rules::{Registered, Unsound, judge, judge_one},
 };
-
-/// The passes and operators of a registry, for the run under way.
-struct Registered<'a> {
-    registry: &'a Registry,
-    state: Arc<RunState>,
-}
-
-impl<'a> Registered<'a> {
-    fn new(registry: &'a Registry) -> Self {
-        Self { registry, state: current().unwrap_or_default() }
-    }
-}
-
-impl Compute for Registered<'_> {
-    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        body(&mut OpFactsTable::new(self.registry, function));
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.state.is_stopped()
-    }
-}
-
-impl Passes for Registered<'_> {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
-        let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
-        let record = self.registry.pass(pass).map_err(PassError::new)?;
-        Ok(requirements(&record.name, of))
-    }
-
-    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        self.registry.create(pass, options).map(drop).map_err(PassError::new)
-    }
-
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let pass = self.registry.create(pass, options).map_err(PassError::new)?;
-        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
-        let ran = context
-            .scope(|_| pass.run(module, &RunCx::new(self.registry).with_cancel(self.state.cancel())))
-            .map_err(PassError::new)?;
-        ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
-    }
-}
-
-/// Why there is no verdict about a rule: the exception that stopped the run says more.
-const STOPPED: &str = "the rules were not judged to the end";
-
-/// Judges rules by small modules on which they apply; those that cannot be judged are warned of.
-///
-/// # Errors
-/// Returns an error that names the first rule that changes what a module computes, with the module.
-pub(crate) fn judge(stated: &[StatedRules], registry: &Registry) -> Result<(), String> {
-    let bench = Registered::new(registry);
-    let mut judged = BTreeSet::new();
-    for StatedRules { pass, origin, text, .. } in stated {
-        // A text that cannot be parsed is left to its pass, which refuses it before the first one runs.
-        let Ok(rules) = Rules::parse_all([(origin.clone(), text.clone())], &[]) else { continue };
-        for rule in rules.iter().filter(|rule| judged.insert((pass.clone(), rule.to_string()))) {
-            let name = rule.name.as_ref().map_or_else(|| rule.to_string(), |name| name.text.clone());
-            match judge_rule(&bench, &Settings::default(), pass, &StatedRules::options_of(rule), rule) {
-                _ if bench.is_stopped() => return Err(STOPPED.to_owned()),
-                Verdict::Sound(_) => {}
-                Verdict::NotJudged(why) => crate::log::warn(format!("rule `{name}` is not judged: {why}")),
-                Verdict::Unsound(finding) => {
-                    let Finding { kind, message, module, .. } = &*finding;
-                    let (line, column) = rule.span.place(text);
-                    return Err(format!(
-                        "{origin}:{line}:{column}: rule `{name}` changes what a module computes\n  {kind}: {message}\n  \
-                         in the module\n{}",
-                        module.trim_end()
-                    ));
-                }
-            }
-        }
-    }
-    Ok(())
-}
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rules that are judged before the first use of the pass that has them.
 pub(crate) struct Judged {
     what: What,
-    verdict: Mutex<Option<Result<(), String>>>,
+    /// Those that change what a module computes; none before they were judged to the end.
+    verdict: Mutex<Option<Vec<Unsound>>>,
 }
 
 enum What {
@@ -142,68 +69,63 @@ impl Judged {
     /// # Errors
     /// Returns an error if one changes what a module computes.
     pub fn judge(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(verdict) = self.verdict() {
-            return verdict.map_err(|message| unsound(py, message));
-        }
-        let registry = library::registry(py)?;
-        let (verdict, _) = run(py, None, |_| self.judge_here(registry))?;
-        verdict.map_err(|message| unsound(py, message))
+        let unsound = match self.verdict() {
+            Some(verdict) => verdict,
+            None => {
+                let registry = library::registry(py)?;
+                run(py, None, |_| JudgedRules::judge(self, registry, &*current().unwrap_or_default()))?.0
+            }
+        };
+        Unsound::error(&unsound).map_or(Ok(()), |error| Err(errors::of_error(py, "RuleError", &error)))
     }
 
-    /// The same in a run that is under way.
-    ///
-    /// # Errors
-    /// As for [`judge`](Self::judge).
-    pub fn judge_here(&self, registry: &Registry) -> Result<(), String> {
+    fn verdict(&self) -> Option<Vec<Unsound>> {
+        self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl JudgedRules for Judged {
+    fn judge(&self, registry: &Registry, listener: &dyn Listener) -> Vec<Unsound> {
         if let Some(verdict) = self.verdict() {
             return verdict;
         }
         // Not locked meanwhile: conditions are functions of Python, which may do anything.
         let verdict = match &self.what {
-            What::Stated(stated) => judge(stated, registry),
-            What::Own { is_judged: false, .. } => Ok(()),
-            What::Own { rules, pass, .. } => judge_rules(rules, pass, registry),
+            What::Stated(stated) => judge(stated, registry, listener),
+            What::Own { is_judged: false, .. } => Vec::new(),
+            What::Own { rules, pass, .. } => judge_rules(rules, pass, registry, listener),
         };
         // One that was stopped has no verdict.
-        if current().is_none_or(|state| !state.is_stopped()) {
+        if !listener.is_stopped() {
             *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
         }
         verdict
     }
-
-    fn verdict(&self) -> Option<Result<(), String>> {
-        self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
-/// The exception of a rule that changes what a module computes.
-pub(crate) fn unsound(py: Python<'_>, message: String) -> PyErr {
-    errors::helped(py, "RuleError", message, "state the conditions under which it holds")
+/// Rules as sessions judge them.
+pub(crate) fn own_rules(rules: &[Arc<Judged>]) -> Vec<Arc<dyn JudgedRules>> {
+    rules.iter().map(|rules| rules.clone() as Arc<dyn JudgedRules>).collect()
 }
 
 /// Judges the rules of a pass of the program.
-fn judge_rules(rules: &Rules, pass: &Pass, registry: &Registry) -> Result<(), String> {
-    let bench = Own { registry: Registered::new(registry), pass, shape: None };
-    for rule in rules.iter() {
-        let name = rule.name.as_ref().map_or_else(|| pass.info().name.clone(), |name| name.text.clone());
-        match judge_rule(&bench, &Settings::default(), &pass.info().name, &Value::Struct(Vec::new()), rule) {
-            _ if bench.is_stopped() => return Err(STOPPED.to_owned()),
-            Verdict::Sound(_) => {}
-            Verdict::NotJudged(why) => crate::log::warn(format!("rule `{name}` is not judged: {why}")),
-            Verdict::Unsound(finding) => return Err(told(&name, &finding)),
-        }
+fn judge_rules(rules: &Rules, pass: &Pass, registry: &Registry, listener: &dyn Listener) -> Vec<Unsound> {
+    let bench = Own { registry: Registered::new(registry).with_listener(listener), listener, pass, shape: None };
+    let name_of = |rule: &Rule| rule.name.as_ref().map_or_else(|| pass.info().name.clone(), |name| name.text.clone());
+    let mut unsound = Vec::new();
+    for rule in rules.iter().take_while(|_| !listener.is_stopped()) {
+        let name = name_of(rule);
+        let given = (pass.info().name.as_str(), &Value::Struct(Vec::new()));
+        let found = judge_one(&bench, given, (&name, rule), listener);
+        unsound.extend(found.map(|finding| Unsound { place: None, rule: name, finding }));
     }
-    Ok(())
-}
-
-fn told(name: &str, Finding { kind, message, module, .. }: &Finding) -> String {
-    let module = module.trim_end();
-    format!("rule `{name}` changes what a module computes\n  {kind}: {message}\n  in the module\n{module}")
+    unsound
 }
 
 /// A pass of the program, with the passes and operators of a registry.
 struct Own<'a> {
     registry: Registered<'a>,
+    listener: &'a dyn Listener,
     pass: &'a Pass,
     shape: Option<PassShape>,
 }
@@ -248,10 +170,10 @@ impl Passes for Own<'_> {
         if !self.is(pass) {
             return self.registry.run(pass, options, module);
         }
-        let library = library_of(self.registry.registry);
+        let library = library_of(self.registry.registry());
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
         let ran = context.scope(|_| {
-            let options = RunOptions { cancel: Some(self.registry.state.cancel()), ..RunOptions::default() };
+            let options = RunOptions { cancel: self.listener.cancel(), ..RunOptions::default() };
             self.pass.run_with(&library, module, &options)
         });
         match ran.map_err(PassError::new)? {
@@ -320,7 +242,10 @@ pub(crate) fn judge_own(
 ) -> Told {
     let facts = pass.pass.info();
     let texts: Vec<String> = pass.rules.iter().filter_map(|rules| rules.text()).collect();
-    let mut bench = Own { registry: Registered::new(registry), pass: &pass.pass, shape: None };
+    let state = current().unwrap_or_default();
+    let listener: &dyn Listener = &*state;
+    let registered = Registered::new(registry).with_listener(listener);
+    let mut bench = Own { registry: registered, listener, pass: &pass.pass, shape: None };
     bench.shape = Some(PassShape {
         name: facts.name.clone(),
         level: facts.level,

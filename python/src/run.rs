@@ -15,6 +15,7 @@ use relais::{
     pass::with_threads,
 };
 use relais_plugin_api::diagnostics::PassError;
+use relais_session::{Listener, Notice};
 use std::{
     cell::RefCell,
     process,
@@ -83,11 +84,6 @@ impl RunState {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The flag that is set when passes should stop.
-    pub fn cancel(&self) -> &AtomicBool {
-        &self.cancel
-    }
-
     /// Whether it should stop: the thread that began it looks at signals, and hands the log over, every now and then.
     pub fn is_stopped(&self) -> bool {
         if thread::current().id() == self.thread {
@@ -117,6 +113,24 @@ impl Progress for RunState {
 
     fn is_at(&self, _: u64, _: u64) {
         self.is_stopped();
+    }
+}
+
+impl Listener for RunState {
+    fn notice(&self, notice: &Notice) {
+        log::notice(notice);
+    }
+
+    fn progress(&self) -> Option<&dyn Progress> {
+        Some(self)
+    }
+
+    fn cancel(&self) -> Option<&AtomicBool> {
+        Some(&self.cancel)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped()
     }
 }
 

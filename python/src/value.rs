@@ -5,6 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
+use relais::onnx::ExternalData;
 use relais_plugin_api::options::Value;
 use std::path::PathBuf;
 
@@ -127,4 +128,14 @@ pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> Py
         is = format!("{module}.{is}");
     }
     PyTypeError::new_err(format!("{what} must be {expected}, not `{is}`"))
+}
+
+/// Where weights go: `"auto"`, `"always"` or `"never"`.
+pub(crate) fn external_data(name: &str) -> PyResult<ExternalData> {
+    match name {
+        "auto" => Ok(ExternalData::default()),
+        "always" => Ok(ExternalData::External { min_bytes: 1024 }),
+        "never" => Ok(ExternalData::Inline),
+        _ => Err(PyValueError::new_err("`external_data` must be \"auto\", \"always\" or \"never\"")),
+    }
 }

@@ -67,15 +67,24 @@ pub fn package() -> PathBuf {
 /// Panics if the package is not installed or a test fails, with what was printed.
 #[track_caller]
 pub fn package_tests(file: &str) -> String {
-    let python = PACKAGE.as_ref().unwrap_or_else(|why| panic!("{why}"));
-    let mut tests = Command::new(python);
+    let mut tests = package_python();
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package().join("tests").join(file));
-    // Not where the package's sources are, which would be taken for it.
-    tests.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
-    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
     let run = Run::of(&mut tests);
     assert!(run.status == Some(0), "{tests:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
     run.stdout
+}
+
+/// A Python in whose environment the package is installed, without plugins that the user installed.
+///
+/// # Panics
+/// Panics if the package cannot be installed, with the reason.
+#[track_caller]
+pub fn package_python() -> Command {
+    let mut python = Command::new(PACKAGE.as_ref().unwrap_or_else(|why| panic!("{why}")));
+    // Not where the package's sources are, which would be taken for it.
+    python.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
+    python.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
+    python
 }
 
 /// The models that the judge writes.

@@ -8,6 +8,7 @@ use super::{
     args_watch::WatchArgs,
 };
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use relais_session::many::Shard;
 use std::path::PathBuf;
 
 /// The lock file by default.
@@ -147,34 +148,6 @@ pub(crate) struct RunModelsArgs {
 
     #[command(flatten)]
     pub run: RunArgs,
-}
-
-/// A part of several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shard {
-    /// Its number, from 1 on.
-    pub at: usize,
-    /// How many there are.
-    pub of: usize,
-}
-
-impl Shard {
-    /// Whether the model at an index belongs to it.
-    pub fn has(self, index: usize) -> bool {
-        index % self.of == self.at - 1
-    }
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(at, of)| Some((at.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((at, of)) if 1 <= at && at <= of => Ok(Self { at, of }),
-            _ => Err("a part and how many there are are expected, such as `2/4`".to_owned()),
-        }
-    }
 }
 
 /// The options of a run over one model.

@@ -1,23 +1,19 @@
-//! `relais build`.
+//! `relais build`: arguments in, files and words out.
 
 use super::{
-    args::{BuildArgs, PipelineArgs, Verbosity},
-    catalogue, judge, model, npz,
-    outputs::{self, Outputs},
+    args::{BuildArgs, Verbosity},
+    catalogue,
+    compile::Library,
+    model,
     progress::Progress,
-    reproduce,
-    run::dropped,
+    reproduce, request,
     said::{findings, say},
-    spec,
     terminal::{self, CliError},
 };
 use relais::{
-    files::{Destination, Existing, FileError, FileSet, NewFolder, write as write_file},
-    frontend::{Model, StatedRules, forget_outdated_sizes, set_input_shapes, set_options},
+    files::{Destination, Existing, FileError, FileSet},
     ir::IRModule,
-    manager::{self, RunOptions, free_folder},
-    onnx::data_files,
-    pass::{Remarks, Verify},
+    pass::Verify,
     pipeline::BUILT_IN,
     registry::Registry,
 };
@@ -25,100 +21,111 @@ use relais_conformance::{
     check::{Evaluators, random_inputs},
     interpret::NotComputed,
 };
-use relais_plugin_api::boundary::abi::error_kind;
+use relais_session::{
+    Argument, Failures, Finished, Outputs, Request, Session,
+    model::{NotWritten, Part},
+    npz,
+    pipeline::{Chosen, PipelineRequest},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     env::consts::DLL_SUFFIX,
     fs,
-    io::{self, Read, Write},
+    io::{Read, Write},
     path::{Path, PathBuf},
-    process::Command,
 };
 
-/// The arguments for the C compiler: C99 without changes to the results, and fast.
-const FLAGS: &[&str] = &["-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"];
+/// The files of a build, by name, with their contents.
+type BuiltFiles = BTreeMap<String, Vec<u8>>;
 
 /// Makes source code of a model.
 pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliError> {
-    let (folder, file, name) = parts(&args.output)?;
+    let named = Named::of(&args.output)?;
     let mut outputs = Outputs::default();
     outputs.add("output", &args.output, Existing::Replace)?;
-    outputs.spare("the model", [&args.model])?;
-    outputs.spare_pipeline(&args.pipeline)?;
-    outputs.spare("plugin", &args.plugins.plugin)?;
+    spare(&outputs, args, &[])?;
     let compiled = [("--shared", args.shared), ("--static", args.archive)].into_iter().find(|(_, is_given)| *is_given);
     if let Some((option, _)) = compiled.filter(|_| args.target != "c") {
         let error = CliError::usage(format!("`{option}` compiles C, and the target is another one"));
         return Err(error.help("leave one of the two away"));
     }
-    let registry = catalogue::registry(&args.plugins)?;
-    let mut pipeline: PipelineArgs = args.pipeline.clone();
-    if pipeline.passes.is_none() && pipeline.pipeline.is_none() {
-        pipeline.pipeline = Some(pipeline_of(&args.target, &registry)?);
+    let session = catalogue::session(&args.plugins)?;
+    let request = request(args, &named, &session, verbosity)?;
+    let progress = Progress::new(verbosity);
+    let mut finished = match session.run_with(&progress, &request) {
+        Ok(finished) => finished,
+        Err(stopped) => {
+            drop(progress);
+            return Err(reproduce::stopped(*stopped, &args.plugins, verbosity));
+        }
+    };
+    let files = files(args, &named, &mut finished, &progress)?;
+    for other in files.keys().filter(|other| **other != named.file) {
+        outputs.add("a file of the build", &named.folder.join(other), Existing::Replace)?;
     }
-    let mut spec = spec::spec(&pipeline, &registry)?;
-    let registry = catalogue::choose(&registry, &spec, &args.plugins);
-    let mut settings = vec![format!("build.name={name}")];
+    spare(&outputs, args, &finished.read)?;
+    if !args.overwrite {
+        spare_others(&named, &files)?;
+    }
+    let written = write(&named.folder, &files)?;
+    drop(progress);
+    say(&finished.course.report, verbosity);
+    findings(&finished.course.report);
+    if verbosity > Verbosity::Quiet {
+        let lines: Vec<String> = written.iter().map(|(path, n)| format!("{} ({n} bytes)", path.display())).collect();
+        terminal::print(&format!("{}\n", lines.join("\n")))?;
+    }
+    Ok(())
+}
+
+/// The run that makes the source code.
+fn request(args: &BuildArgs, named: &Named, session: &Session, verbosity: Verbosity) -> Result<Request, CliError> {
+    let mut pipeline = request::pipeline(&args.pipeline);
+    if args.pipeline.passes.is_none() && args.pipeline.pipeline.is_none() {
+        pipeline.chosen = Chosen::Named(pipeline_of(&args.target, session.registry())?);
+    }
+    let mut settings = vec![format!("build.name={}", named.name)];
     for (option, is_given) in [("weights", args.weights), ("main", args.main), ("bench", args.bench)] {
         settings.extend(is_given.then(|| format!("build.{option}=true")));
     }
-    set_options(&mut spec, "-o", &settings)?;
-    let pipeline = spec.resolve(&registry)?;
-    if verbosity > Verbosity::Quiet {
-        pipeline.warnings.iter().for_each(terminal::warn);
-        spec::say_additions(&pipeline);
-    }
-    let stated = StatedRules::of(&pipeline)?;
-    judge::judge(&args.judge, &stated, &registry, verbosity)?;
-    let progress = Progress::new(verbosity);
-    progress.says("reading the model");
-    let Model { mut module, .. } = model::read(&args.model)?;
-    let changes = set_input_shapes(&mut module, &args.input_shape, &registry)?;
-    forget_outdated_sizes(&mut module, &registry);
-    if verbosity > Verbosity::Quiet {
-        changes.iter().for_each(terminal::note);
-    }
-    let options = RunOptions {
+    pipeline.settings.extend(Argument::each("-o", settings));
+    Ok(Request {
+        model: model::given(&args.model),
+        part: Part { input_shapes: args.input_shape.clone(), ..Part::default() },
+        pipeline: PipelineRequest { opt_level: args.pipeline.opt_level, ..pipeline },
+        judging: request::judging(&args.judge),
         verify: args.verify_each.then_some(Verify::Each),
-        remarks: if verbosity >= Verbosity::Debug { Remarks::Show } else { Remarks::Hide },
-        output: Some(progress.output()),
-        progress: Some(&progress),
-        ..RunOptions::default()
+        remarks: request::remarks(verbosity),
+        reproducers: request::reproducers(&args.reproducer, &args.output, Failures::Unexplained),
+        ..Request::default()
+    })
+}
+
+/// The files that passes made, and those that are made of them.
+fn files(
+    args: &BuildArgs,
+    named: &Named,
+    finished: &mut Finished,
+    progress: &Progress,
+) -> Result<BuiltFiles, CliError> {
+    let vectors = match args.test_vectors {
+        true => test_vectors(&finished.given, &finished.plugins, progress, &named.name)?,
+        false => Vec::new(),
     };
-    let outcome = manager::run(&pipeline, &module, &registry, &options);
-    let mut report = match outcome {
-        Ok((_, report)) => report,
-        Err(failure) => {
-            // A pass that says by a code why it does not build the model is not at fault.
-            let rec = failure.kind.error().rec();
-            let reproducers = match rec.kind == error_kind::RETURNED && !rec.code.is_empty() {
-                true => Vec::new(),
-                false => reproduce::write(&args.reproducer, &args.output, &pipeline, &failure.report, &registry),
-            };
-            drop(progress);
-            say(&failure.report, verbosity);
-            findings(&failure.report);
-            let error = CliError::new(format!("{failure}\n  nothing was written")).code(failure.kind.code());
-            return Err(reproduce::explain(error, &reproducers, &args.plugins));
-        }
-    };
-    drop(pipeline);
-    dropped()?;
-    let vectors = if args.test_vectors { test_vectors(&module, &registry, &progress, &name)? } else { Vec::new() };
-    let mut files = std::mem::take(&mut report.files);
-    if !files.contains_key(&file) {
+    let mut files = std::mem::take(&mut finished.course.report.files);
+    if !files.contains_key(&named.file) {
         let made: Vec<&str> = files.keys().map(String::as_str).collect();
         let made = if made.is_empty() { "no file".to_owned() } else { made.join(", ") };
-        return Err(CliError::new(format!("the pipeline does not write `{file}`: it gives {made}")).help(
+        return Err(CliError::new(format!("the pipeline does not write `{}`: it gives {made}", named.file)).help(
             "name the output as the target does, or end the pipeline with a pass that writes it: `relais.EmitC`",
         ));
     }
     let mut libraries = Vec::new();
     if args.shared {
-        libraries.push(Library { file: format!("{name}{DLL_SUFFIX}"), is_static: false });
+        libraries.push(Library { file: format!("{}{DLL_SUFFIX}", named.name), is_static: false });
     }
     if args.archive {
-        libraries.push(Library { file: format!("lib{name}.a"), is_static: true });
+        libraries.push(Library { file: format!("lib{}.a", named.name), is_static: true });
     }
     if !libraries.is_empty() {
         progress.says("compiling");
@@ -127,27 +134,18 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         files.extend(made);
     }
     files.extend(vectors);
-    for other in files.keys().filter(|other| **other != file) {
-        outputs.add("a file of the build", &folder.join(other), Existing::Replace)?;
+    Ok(files)
+}
+
+/// Refuses to replace what the build reads.
+fn spare(outputs: &Outputs, args: &BuildArgs, others: &[(&str, PathBuf)]) -> Result<(), CliError> {
+    outputs.spare("the model", [args.model.as_path()])?;
+    for (what, path) in others {
+        outputs.spare(what, [path.as_path()])?;
     }
-    let weights: Vec<PathBuf> = data_files(&module).into_iter().map(PathBuf::from).collect();
-    outputs.spare("the model", [&args.model])?;
-    outputs.spare("weights of the model, in", &weights)?;
-    outputs.spare_pipeline(&args.pipeline)?;
-    outputs.spare("the rules", stated.iter().filter_map(|rules| rules.file.as_ref()))?;
-    outputs.spare("plugin", &args.plugins.plugin)?;
-    if !args.overwrite {
-        spare_others(&folder, &file, &files)?;
-    }
-    let written = write(&folder, &files)?;
-    drop(progress);
-    say(&report, verbosity);
-    findings(&report);
-    if verbosity > Verbosity::Quiet {
-        let lines: Vec<String> = written.iter().map(|(path, n)| format!("{} ({n} bytes)", path.display())).collect();
-        terminal::print(&format!("{}\n", lines.join("\n")))?;
-    }
-    Ok(())
+    outputs.spare("the pipeline", args.pipeline.pipeline.as_deref().map(Path::new))?;
+    outputs.spare("the rules", args.pipeline.rules.iter().map(PathBuf::as_path))?;
+    Ok(outputs.spare("plugin", args.plugins.plugin.iter().map(PathBuf::as_path))?)
 }
 
 /// The name of the pipeline that builds for a target.
@@ -166,16 +164,29 @@ fn pipeline_of(target: &str, registry: &Registry) -> Result<String, CliError> {
         .help(format_args!("a plugin with the pipeline `{START}{target}` adds it: `--plugin FILE`")))
 }
 
-/// The folder of an output, its name, and that without an ending.
-fn parts(output: &Path) -> Result<(PathBuf, String, String), CliError> {
-    let file = output.file_name().and_then(|name| name.to_str()).filter(|_| !model::is_stream(output));
-    let name = output.file_stem().and_then(|name| name.to_str());
-    match (file, name) {
-        (Some(file), Some(name)) if output.extension().is_some() => {
-            Ok((output.parent().map_or_else(PathBuf::new, Path::to_owned), file.to_owned(), name.to_owned()))
+/// The names that an output gives to the files of a build.
+struct Named {
+    /// The folder of all files.
+    folder: PathBuf,
+    /// The source file.
+    file: String,
+    /// That without an ending, with which the names of the others begin.
+    name: String,
+}
+
+impl Named {
+    fn of(output: &Path) -> Result<Self, CliError> {
+        let file = output.file_name().and_then(|name| name.to_str()).filter(|_| !model::is_stream(output));
+        let name = output.file_stem().and_then(|name| name.to_str());
+        match (file, name) {
+            (Some(file), Some(name)) if output.extension().is_some() => Ok(Self {
+                folder: output.parent().map_or_else(PathBuf::new, Path::to_owned),
+                file: file.to_owned(),
+                name: name.to_owned(),
+            }),
+            _ => Err(CliError::usage(format!("output `{}` is not the name of a source file", output.display()))
+                .help("name a file such as `model.c`, which the others stand beside")),
         }
-        _ => Err(CliError::usage(format!("output `{}` is not the name of a source file", output.display()))
-            .help("name a file such as `model.c`, which the others stand beside")),
     }
 }
 
@@ -191,7 +202,7 @@ fn is_built(path: &Path) -> bool {
 
 /// Refuses to replace files that the command line does not name, unless a build wrote them, as they say at their start, or
 /// they stay as they are. Weights, libraries and arrays do not say anything.
-fn spare_others(folder: &Path, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
+fn spare_others(Named { folder, file, .. }: &Named, files: &BuiltFiles) -> Result<(), CliError> {
     let others = files.iter().filter(|(other, _)| *other != file);
     let mut others = others.map(|(other, bytes)| (folder.join(other), bytes));
     let is_foreign = |(path, bytes): &(PathBuf, &Vec<u8>)| {
@@ -209,8 +220,8 @@ fn spare_others(folder: &Path, file: &str, files: &BTreeMap<String, Vec<u8>>) ->
 }
 
 /// Writes all files or none.
-fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<(PathBuf, usize)>, CliError> {
-    let failed = |error: FileError| outputs::failed("output", &error);
+fn write(folder: &Path, files: &BuiltFiles) -> Result<Vec<(PathBuf, usize)>, CliError> {
+    let failed = |error: FileError| NotWritten::File("output", error);
     let (mut set, mut written) = (FileSet::new(), Vec::new());
     for (name, bytes) in files {
         let path = folder.join(name);
@@ -254,84 +265,4 @@ fn test_vectors(
         }
     }
     Ok(files)
-}
-
-/// A library that is compiled from the source.
-struct Library {
-    file: String,
-    is_static: bool,
-}
-
-impl Library {
-    /// Compiles it in a folder of its own, beside the output; returns it. The folder stays if that fails, so that what the
-    /// compiler says can be looked up there.
-    fn compile(&self, files: &BTreeMap<String, Vec<u8>>, output: &Path) -> Result<Vec<u8>, CliError> {
-        let cc = Tool::of("CC", "C compiler", "cc", "set `CC` to a compiler of C99, or compile the source yourself");
-        let failed = |error: io::Error| cc.failed(&format!("has no folder to work in: {error}"));
-        let failures = free_folder(output, "failed").ok_or_else(|| {
-            CliError::new(format!("there are a hundred failed builds beside `{}` already", output.display()))
-                .help("remove some")
-        })?;
-        let folder = NewFolder::new(&failures).map_err(failed)?;
-        for (name, bytes) in files {
-            write_file(&folder.path().join(name), Existing::Keep, bytes)
-                .map_err(|error| cc.failed(&format!("gets no source: {}", error.of("source"))))?;
-        }
-        match self.run(&cc, folder.path(), &output.file_name().unwrap_or_default().to_string_lossy()) {
-            Ok(library) => Ok(library),
-            Err(error) => {
-                folder.commit().map_err(failed)?;
-                Err(error.line(format_args!("nothing was replaced; the source is in `{}`", failures.display())))
-            }
-        }
-    }
-
-    fn run(&self, cc: &Tool, folder: &Path, source: &str) -> Result<Vec<u8>, CliError> {
-        let Self { file, is_static } = self;
-        if *is_static {
-            cc.run(folder, &[FLAGS, &["-c", "-o", "model.o", source]].concat())?;
-            let ar = Tool::of("AR", "archiver", "ar", "set `AR` to an archiver, or compile the source yourself");
-            ar.run(folder, &["rcs", file, "model.o"])?;
-        } else {
-            cc.run(folder, &[FLAGS, &["-fPIC", "-shared", "-o", file, source, "-lm"]].concat())?;
-        }
-        fs::read(folder.join(file)).map_err(|error| cc.failed(&format!("made no library: {error}")))
-    }
-}
-
-/// A program that a variable of the environment names, with arguments, as `make` takes it.
-struct Tool {
-    words: String,
-    kind: &'static str,
-    help: &'static str,
-}
-
-impl Tool {
-    fn of(variable: &str, kind: &'static str, default: &str, help: &'static str) -> Self {
-        let words = std::env::var(variable).ok().filter(|words| !words.trim().is_empty());
-        Self { words: words.unwrap_or_else(|| default.to_owned()), kind, help }
-    }
-
-    fn failed(&self, why: &str) -> CliError {
-        let Self { words, kind, help } = self;
-        CliError::new(format!("the {kind} `{words}` {why}")).help(help)
-    }
-
-    fn run(&self, folder: &Path, args: &[&str]) -> Result<(), CliError> {
-        let mut words = self.words.split_whitespace();
-        let program = Path::new(words.next().unwrap_or_default());
-        // A path is one from here, not from the folder.
-        let program = match program.components().count() {
-            0 | 1 => program.to_owned(),
-            _ => std::path::absolute(program).unwrap_or_else(|_| program.to_owned()),
-        };
-        let mut command = Command::new(program);
-        command.current_dir(folder).args(words).args(args);
-        let output = command.output().map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(self.failed(&format!("failed: {}\n{}", output.status, said.trim_end())));
-        }
-        Ok(())
-    }
 }

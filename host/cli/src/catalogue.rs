@@ -5,11 +5,10 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::Search,
-    pipeline::PipelineSpec,
     plugin::{Discovery, Policy, WritableFiles},
     registry::{Choices, Linked, Registry},
 };
+use relais_session::{Search, Session};
 use std::{env, path::Path};
 
 /// Where the arguments say that plugins are.
@@ -38,33 +37,6 @@ pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
     }
 }
 
-/// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
-///
-/// # Errors
-/// Returns an error if a plugin that an argument names cannot be used.
-pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Result<Registry, CliError> {
-    Ok(choose(&registry(args)?, spec, args))
-}
-
-/// The same, of everything that was found.
-pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> Registry {
-    let registry = spec.choose(all);
-    report_refused(&registry);
-    let is_empty = registry.plugins().next().is_none() && !spec.steps.is_empty();
-    if is_empty && args.no_plugins {
-        log::warn!(
-            "no plugin is used: `--no-plugins` leaves out those in files, and none is linked into this program\n  \
-             help: run without `--no-plugins` what needs passes"
-        );
-    } else if is_empty {
-        log::warn!(
-            "no plugin was found\n  help: plugins are looked for beside the program, in the user's own folder \
-             (`relais plugin install`), in those of `RELAIS_PLUGIN_PATH`, and where `--plugin-dir` and `--plugin` say"
-        );
-    }
-    registry
-}
-
 /// The registry of everything that was found.
 ///
 /// # Errors
@@ -73,10 +45,15 @@ pub(crate) fn registry(args: &PluginArgs) -> Result<Registry, CliError> {
     Ok(Registry::new(find(args)?, Linked::Include, &Choices::new()))
 }
 
-/// Warns about unused files that the user did not name, unless warnings are off.
-fn report_refused(registry: &Registry) {
+/// A session with everything that was found. Warns about unused files that the user did not name, unless warnings are off.
+///
+/// # Errors
+/// Returns an error if a plugin that an argument names cannot be used.
+pub(crate) fn session(args: &PluginArgs) -> Result<Session, CliError> {
+    let registry = registry(args)?;
     for refused in registry.refused().iter().filter(|_| log::log_enabled!(log::Level::Warn)) {
         let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
         terminal::warn(format_args!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
     }
+    Ok(Session::of(registry))
 }

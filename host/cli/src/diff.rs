@@ -5,11 +5,11 @@ use super::{
     model,
     terminal::{self, CliError},
 };
-use relais::frontend::Model;
 use relais_conformance::{
     diff::{Diff, NodeRow, Row},
     numbers::Tolerance,
 };
+use relais_session::model::Model;
 use serde_json::{Value, json};
 
 /// Compares two models. Returns whether they are the same.

@@ -4,7 +4,6 @@ use super::{
     args::Verbosity,
     args_filetest::FiletestArgs,
     catalogue,
-    plugin_bench::Registered,
     terminal::{self, CliError},
 };
 use relais::{
@@ -16,6 +15,7 @@ use relais_conformance::{
     filetest::{CaseFile, Cases, Outcome, Reason},
     own_arguments,
 };
+use relais_session::rules::Registered;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
@@ -40,7 +40,7 @@ pub(crate) fn filetest(args: &FiletestArgs, verbosity: Verbosity) -> Result<(), 
     let registry = registry(args)?;
     let cases = cases(args)?;
     // A process that was started for it checks a share of the cases, and ends here.
-    cases.judges(&Registered(&registry));
+    cases.judges(&Registered::new(&registry));
     warn_of_others(&cases);
     let outcomes = cases
         .supervise(Duration::from_secs(args.timeout.into()), &own_arguments())

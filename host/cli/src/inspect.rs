@@ -6,12 +6,12 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{Format, MacCount, Model, count_macs, forget_outdated_sizes, set_input_shapes},
     ir::{Dim, Function, IRModule, MAIN, Tensor, Type, element_count, kind},
     onnx::meta::{IR_VERSION, PRODUCER_NAME, PRODUCER_VERSION},
     pass::Catalogue,
     registry::Registry,
     report::{Summary, inputs},
+    table::Columns,
     words::bytes,
 };
 use relais_conformance::interface::output_names;
@@ -19,6 +19,7 @@ use relais_plugin_api::{
     infer::{Coverage, infer_function},
     text,
 };
+use relais_session::model::{Format, MacCount, Model, Part, count_macs};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -80,8 +81,7 @@ struct Activations {
 impl Contents {
     fn read(path: &Path, input_shapes: &[String], registry: &Registry) -> Result<Self, CliError> {
         let Model { mut module, format, n_bytes, .. } = model::read(path)?;
-        set_input_shapes(&mut module, input_shapes, registry)?;
-        forget_outdated_sizes(&mut module, registry);
+        Part { input_shapes: input_shapes.to_vec(), ..Part::default() }.cut(&mut module, registry)?;
         if let Some(main) = module.function_mut(MAIN) {
             // Calls that are invalid have no types, and so no sizes.
             infer_function(main, &mut *registry.relations(), Coverage::Everything);
@@ -330,11 +330,6 @@ fn table(all: &[Contents]) -> String {
         };
         row(label, &weight);
     }
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..=all.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    let columns = Columns::of(all.len() + 1, &rows);
+    rows.iter().map(|row| columns.line(row)).collect()
 }

@@ -7,21 +7,16 @@ mod args_plugin;
 mod args_search;
 mod args_watch;
 mod build;
-mod cache;
 mod catalogue;
-mod check;
-mod check_runner;
+mod compile;
 mod diff;
 mod filetest;
 mod inspect;
-mod judge;
 mod list;
 mod lock;
 mod many;
 mod markdown;
 mod model;
-mod npz;
-mod outputs;
 mod pipeline;
 mod plugin;
 mod plugin_bench;
@@ -33,12 +28,12 @@ mod plugin_report;
 mod plugin_test;
 mod progress;
 mod reproduce;
+mod request;
 mod rules;
 mod run;
 mod said;
 mod show;
 mod signals;
-mod spec;
 mod terminal;
 mod usage;
 mod watch;
@@ -82,7 +77,7 @@ pub fn main() -> ExitCode {
         Command::Build(args) => build::build(args, cli.verbosity()),
         Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
-        Command::Pipeline(command) => pipeline::pipeline(command),
+        Command::Pipeline(command) => pipeline::pipeline(command, cli.verbosity()),
         Command::Show(args) => show::show(args),
         Command::Inspect(args) => inspect::inspect(args),
         // Statuses as those of diff(1).

@@ -7,14 +7,15 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     instruments::find as find_built_in,
     ir::attr_kind,
+    listing::{Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     options::{OptionSchema, OptionType},
     pass::Catalogue,
     pipeline::{BUILT_IN, built_in},
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
+    table::table,
     words::or_list,
 };
 use relais_plugin_api::{
@@ -78,7 +79,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             (vec!["pipeline", "plugin", ""], own.chain(provided).collect())
         }
     };
-    terminal::print(&columns(&header, &rows))
+    terminal::print(&table(header.len(), &header, &rows))
 }
 
 fn listed(what: What) -> Listed {
@@ -459,20 +460,4 @@ pub(super) fn paragraph(doc: &str) -> String {
         "" => String::new(),
         doc => format!("\n{}\n", doc.lines().map(str::trim).collect::<Vec<_>>().join("\n")),
     }
-}
-
-/// A table whose last column may be of any width.
-pub(super) fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
-    let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
-    let all: Vec<&Vec<String>> = std::iter::once(&header).chain(rows).collect();
-    let widths: Vec<usize> = (0..header.len())
-        .map(|at| all.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut out = String::new();
-    for row in all {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        out.push('\n');
-    }
-    out
 }

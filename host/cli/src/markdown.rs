@@ -1,7 +1,7 @@
 //! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
 use relais::{
-    frontend::Instrument,
+    listing::Instrument,
     options::{OptionSchema, OptionType},
     plugin::{PassRecord, StatisticRecord},
     registry::Provider,

@@ -1,37 +1,32 @@
 //! `relais pipeline`.
 
 use super::{
-    args::{PipelineCommand, PipelineFileArgs},
-    catalogue, spec,
+    args::{PipelineCommand, PipelineFileArgs, Verbosity},
+    catalogue,
+    progress::Progress,
+    request,
     terminal::{self, CliError},
 };
-use relais::{
-    frontend::pipeline_in_part,
-    pipeline::{Pipeline, json_schema},
-};
+use relais::pipeline::{Pipeline, json_schema};
+use relais_session::pipeline::Chosen;
 
 /// Checks, prints and describes pipelines.
-pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
+pub(crate) fn pipeline(command: &PipelineCommand, verbosity: Verbosity) -> Result<(), CliError> {
     match command {
         PipelineCommand::Check(args) => {
-            let pipeline = resolve(args)?;
+            let pipeline = resolve(args, verbosity)?;
             let n_steps = pipeline.n_steps();
             let n_passes = pipeline.passes.len();
             terminal::print(&format!("`{}` is in order: {n_steps} steps, {n_passes} passes\n", args.pipeline))
         }
-        PipelineCommand::Print(args) => terminal::print(&resolve(args)?.print()),
+        PipelineCommand::Print(args) => terminal::print(&resolve(args, verbosity)?.print()),
         PipelineCommand::Schema { plugins } => {
             terminal::print(&format!("{:#}\n", json_schema(&catalogue::registry(plugins)?)))
         }
     }
 }
 
-fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
-    let all = catalogue::registry(&args.plugins)?;
-    let (mut spec, faults) = pipeline_in_part(&args.pipeline, &all)?;
-    spec::adjust(&mut spec, &args.adjust)?;
-    let registry = catalogue::choose(&all, &spec, &args.plugins);
-    let pipeline = spec.resolve_after(faults, &registry)?;
-    pipeline.warnings.iter().for_each(terminal::warn);
-    Ok(pipeline)
+fn resolve(args: &PipelineFileArgs, verbosity: Verbosity) -> Result<Pipeline, CliError> {
+    let request = request::adjusted(Chosen::Named(args.pipeline.clone()), &args.adjust);
+    Ok(catalogue::session(&args.plugins)?.resolve(&request, &Progress::new(verbosity))?)
 }

@@ -1,74 +1,23 @@
 //! The conformance kit over plugins that the host loads.
 
 use relais::{
-    manager::ContextBuilder,
     options::{OptionSchema, OptionType},
-    pass::{Instrument, PassInfo, RunCx, Scope, SkipReason},
+    pass::{Instrument, PassInfo, SkipReason},
     plugin::{OperatorRecord, PassRecord, Records},
-    registry::{CreateError, Provider, Registry},
+    registry::{Provider, Registry},
 };
 use relais_conformance::{
-    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, Passes, asks_for_interface, requirements},
+    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, Passes},
     interpret::Compute,
 };
 use relais_plugin_api::{
     boundary::record::Level,
     diagnostics::PassError,
-    facts::OpFactsTable,
     infer::Operators,
     ir::{Function, IRModule, is_same_domain},
     options::Value,
 };
-use std::sync::Arc;
-
-/// The passes and operators of a registry.
-#[derive(Clone, Copy)]
-pub(crate) struct Registered<'a>(pub &'a Registry);
-
-impl Compute for Registered<'_> {
-    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        body(&mut OpFactsTable::new(self.0, function));
-    }
-}
-
-impl Passes for Registered<'_> {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
-        let of = |name: &str| Some(self.0.pass(name).ok()?.required.clone());
-        let record = self.0.pass(pass).map_err(PassError::new)?;
-        Ok(requirements(&record.name, of))
-    }
-
-    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        self.0.create(pass, options).map(drop).map_err(not_made)
-    }
-
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        self.run_in(pass, options, &[], module)
-    }
-
-    fn run_in(
-        &self,
-        pass: &str,
-        options: &Value,
-        config: &[(String, Value)],
-        module: &IRModule,
-    ) -> Result<Option<IRModule>, PassError> {
-        let pass = self.0.create(pass, options).map_err(not_made)?;
-        // Every member of a sequential pass is on.
-        let mut builder = ContextBuilder::new(self.0, &Scope::default()).opt_level(u8::MAX);
-        for (key, value) in config {
-            builder = builder.config(key, value.clone());
-        }
-        let context = Arc::new(builder.build().map_err(PassError::new)?);
-        let ran = context.scope(|_| pass.run(module, &RunCx::new(self.0))).map_err(PassError::new)?;
-        ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
-    }
-
-    fn changes_interface(&self, pass: &str, options: &Value) -> bool {
-        let option = self.0.pass(pass).ok().and_then(|record| record.changes_interface.as_deref());
-        asks_for_interface(option, options)
-    }
-}
+use relais_session::rules::{Registered, not_made};
 
 /// A plugin of a registry, together with all others.
 pub(crate) struct PluginBench<'a> {
@@ -80,7 +29,7 @@ impl<'a> PluginBench<'a> {
     /// The plugin of this name; `None` if it is not in the registry.
     pub(crate) fn new(registry: &'a Registry, plugin: &str) -> Option<Self> {
         let plugin = registry.plugins().find(|provider| provider.records().plugin.name == plugin)?;
-        Some(Self { all: Registered(registry), plugin })
+        Some(Self { all: Registered::new(registry), plugin })
     }
 
     fn records(&self) -> &'a Records {
@@ -159,7 +108,7 @@ impl Bench for PluginBench<'_> {
                 judges_layouts: is_own && op.schema().layouts.len() > 1,
             }
         };
-        self.all.0.operators().map(shape).collect()
+        self.all.registry().operators().map(shape).collect()
     }
 
     fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
@@ -172,7 +121,7 @@ impl Bench for PluginBench<'_> {
     }
 
     fn watch(&self, instrument: &str, options: &Value, modules: &[IRModule]) -> Result<(), PassError> {
-        let made = self.all.0.create_instrument(instrument, options).map_err(not_made)?;
+        let made = self.all.registry().create_instrument(instrument, options).map_err(not_made)?;
         // No pass runs: the instrument only receives the description of one.
         let (name, level) = ("relais.conformance", Level::MODULE);
         let info = PassInfo { name, plugin: "", level, opt_level: 0, required: &[] };
@@ -187,14 +136,6 @@ impl Bench for PluginBench<'_> {
         }
         made.failed(&info, &PassError::new("a pass that fails"));
         made.exit()
-    }
-}
-
-/// The error of a pass that could not be created; a panic stays one.
-fn not_made(error: CreateError) -> PassError {
-    match error {
-        CreateError::Make { error, .. } => error,
-        error => PassError::new(error),
     }
 }
 

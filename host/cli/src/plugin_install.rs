@@ -3,7 +3,6 @@
 use super::{
     args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
     catalogue,
-    list::columns,
     plugin_check::{Opening, as_found, check_all},
     terminal::{self, CliError},
 };
@@ -13,6 +12,7 @@ use relais::{
     pass::Candidate,
     plugin::{PluginRecord, Policy},
     registry::{Choices, Linked, Registry},
+    table::table,
     words::{nearest, or_list},
 };
 use serde_json::{Value, json};
@@ -114,7 +114,8 @@ pub(crate) fn list(args: &InstalledArgs) -> Result<(), CliError> {
     if installed.is_empty() {
         return terminal::print(&format!("no plugin is installed in `{}`\n", folder.display()));
     }
-    terminal::print(&columns(&["plugin", "version", "file", ""], &installed.iter().map(row).collect::<Vec<_>>()))
+    let rows: Vec<_> = installed.iter().map(row).collect();
+    terminal::print(&table(4, &["plugin", "version", "file", ""], &rows))
 }
 
 fn row(it: &Inspection) -> Vec<String> {
@@ -143,7 +144,7 @@ fn row_json(it: &Inspection) -> Value {
 }
 
 fn user_dir() -> Result<PathBuf, CliError> {
-    relais::frontend::user_dir().ok_or_else(|| {
+    relais_session::user_dir().ok_or_else(|| {
         CliError::new("you have no home folder").help("set `RELAIS_HOME` to the folder that plugins go into")
     })
 }

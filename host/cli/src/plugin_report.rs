@@ -4,8 +4,8 @@ use super::list::{
     describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline, paragraph,
 };
 use relais::{
-    frontend::{Instrument, operator_json, option_json, pass_json},
     inspect::{Inspection, Objection},
+    listing::{Instrument, operator_json, option_json, pass_json},
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use super::{
 use relais::{
     plugin::{PluginRecord, Records, discover},
     registry::{Choices, Linked, Registry},
-    words::{nearest, or_list},
+    words::{nearest, or_list, shell_word},
 };
 use relais_conformance::{
     Finding, Judged, Kind, Kit, Report, Settings,
@@ -52,7 +52,7 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
         again.push_str(" --strict");
     }
     for module in &args.module {
-        again.push_str(&format!(" --module {}", terminal::shell_word(module)));
+        again.push_str(&format!(" --module {}", shell_word(module)));
     }
     CliError::new(format!("{n} in plugin `{} {}`", plugin.name, plugin.version))
         .help(format!("`{again}` gives the first again"))

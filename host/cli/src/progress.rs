@@ -1,11 +1,12 @@
 //! Progress on standard error, when that is a terminal and the run takes a while.
 
-use super::args::Verbosity;
+use super::{args::Verbosity, terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use relais::{
     instruments::{Output, StandardError},
     manager,
 };
+use relais_session::{Listener, Notice};
 use std::{
     io::{IsTerminal, stderr},
     sync::{
@@ -19,8 +20,9 @@ use std::{
 /// Runs shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A line that says which pass runs.
+/// A line that says which pass runs. Notices are printed as they come.
 pub(crate) struct Progress {
+    verbosity: Verbosity,
     bar: ProgressBar,
     /// Stops the thread that shows the line after a while.
     done: Option<(Sender<()>, JoinHandle<()>)>,
@@ -30,7 +32,7 @@ impl Progress {
     pub fn new(verbosity: Verbosity) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if verbosity == Verbosity::Quiet || !stderr().is_terminal() {
-            return Self { bar, done: None };
+            return Self { verbosity, bar, done: None };
         }
         let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -42,12 +44,12 @@ impl Progress {
                 shown.enable_steady_tick(Duration::from_millis(100));
             }
         });
-        Self { bar, done: Some((sender, thread)) }
+        Self { verbosity, bar, done: Some((sender, thread)) }
     }
 
-    /// Where instruments print while the line is shown.
-    pub fn output(&self) -> Arc<dyn Output> {
-        Arc::new(AroundLine(self.bar.clone()))
+    /// Takes lines of text while the line is shown.
+    pub fn print(&self, text: &str) {
+        AroundLine(self.bar.clone()).print(text);
     }
 
     pub fn says(&self, message: impl Into<String>) {
@@ -72,6 +74,26 @@ impl Drop for Progress {
             let _ = thread.join();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+impl Listener for Progress {
+    fn notice(&self, notice: &Notice) {
+        if self.verbosity > Verbosity::Quiet {
+            self.bar.suspend(|| terminal::notice(notice));
+        }
+    }
+
+    fn begins(&self, work: &str) {
+        self.says(work);
+    }
+
+    fn progress(&self) -> Option<&dyn manager::Progress> {
+        Some(self)
+    }
+
+    fn output(&self) -> Option<Arc<dyn Output>> {
+        Some(Arc::new(AroundLine(self.bar.clone())))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     args::RulesArgs,
-    catalogue, outputs,
+    catalogue,
     terminal::{self, CliError},
 };
 use relais::{
@@ -11,11 +11,12 @@ use relais::{
     words::{nearest, or_list},
 };
 use relais_plugin_api::pattern::{self, OpName};
+use relais_session::model::NotWritten;
 use std::path::Path;
 
 /// Prints rules, or writes them in the form that the output's name says.
 pub(crate) fn rules(args: &RulesArgs) -> Result<(), CliError> {
-    let failed = |error| outputs::failed("output", &error);
+    let failed = |error| NotWritten::File("output", error);
     let output = args.output.as_deref().map(|path| Destination::of_argument(path, Existing::Replace));
     let output = output.transpose().map_err(failed)?;
     let registry = catalogue::registry(&args.plugins)?;
@@ -29,7 +30,7 @@ pub(crate) fn rules(args: &RulesArgs) -> Result<(), CliError> {
                 true => pattern::write_pairs(&rules, &|op, key| kind(&registry, op, key))?,
                 false => as_text().into_bytes(),
             };
-            output.write(|out| out.write_all(&bytes)).map_err(failed)
+            Ok(output.write(|out| out.write_all(&bytes)).map_err(failed)?)
         }
     }
 }

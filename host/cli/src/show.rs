@@ -2,15 +2,16 @@
 
 use super::{
     args::{self, ShowArgs},
-    model, outputs,
+    model,
     terminal::{self, CliError},
 };
 use relais::files::{Destination, Existing, write_text_form};
 use relais_plugin_api::text::{self, Large, PrintOptions, Types};
+use relais_session::model::NotWritten;
 
 /// Prints a model in the text form.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), CliError> {
-    let failed = |error| outputs::failed("output", &error);
+    let failed = |error| NotWritten::File("output", error);
     let output = args.output.as_deref().map(|path| Destination::of_argument(path, Existing::Replace));
     let output = output.transpose().map_err(failed)?;
     let module = model::read(&args.model)?.module;
@@ -23,6 +24,6 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), CliError> {
     (options.types, options.large) = (types, large);
     match output {
         None => terminal::print(&text::print(&module, &options)),
-        Some(output) => write_text_form(&module, &output, &options).map(drop).map_err(failed),
+        Some(output) => Ok(write_text_form(&module, &output, &options).map(drop).map_err(failed)?),
     }
 }

@@ -4,16 +4,15 @@ use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
 use relais::{
-    frontend,
     pass::Said,
     pipeline::{Faults, Style},
     plugin::escaped,
 };
 use relais_plugin_api::diagnostics::{PassError, Severity};
+use relais_session::{Cause, Error, Notice, Stopped, many::ManyError, model::NotWritten};
 use std::{
     fmt,
     io::{self, Write},
-    path::Path,
 };
 
 /// Why a command failed.
@@ -58,14 +57,6 @@ impl CliError {
         self
     }
 
-    /// The message alone.
-    pub fn message(&self) -> String {
-        match self {
-            Self::Failed { message, .. } => message.clone(),
-            Self::Pipeline(faults) => faults.render(Style::Plain),
-        }
-    }
-
     pub fn status(&self) -> u8 {
         match self {
             Self::Failed { status, .. } => *status,
@@ -90,19 +81,37 @@ impl CliError {
     }
 }
 
-impl From<frontend::Error> for CliError {
-    fn from(error: frontend::Error) -> Self {
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
         let failed = if error.is_usage() { Self::usage(&error) } else { Self::new(&error) };
-        error.help().into_iter().fold(failed, Self::help)
+        error.help().into_iter().fold(failed.code(error.code()), Self::help)
     }
 }
 
 impl From<PassError> for CliError {
     fn from(error: PassError) -> Self {
-        let rec = error.rec();
-        let failed = Self::new(&rec.message).code(&rec.code);
-        let failed = rec.notes.iter().fold(failed, |failed, note| failed.line(format_args!("note: {note}")));
-        if rec.help.is_empty() { failed } else { failed.help(&rec.help) }
+        Error::from(error).into()
+    }
+}
+
+impl From<NotWritten> for CliError {
+    fn from(error: NotWritten) -> Self {
+        error.error().into()
+    }
+}
+
+impl From<ManyError> for CliError {
+    fn from(error: ManyError) -> Self {
+        error.error().into()
+    }
+}
+
+impl From<Box<Stopped>> for CliError {
+    fn from(stopped: Box<Stopped>) -> Self {
+        match stopped.cause {
+            Cause::Pipeline(faults) => faults.into(),
+            _ => stopped.error.into(),
+        }
     }
 }
 
@@ -123,19 +132,6 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// A path as shells take it.
-pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = if cfg!(windows) { "-_./+:=\\" } else { "-_./+:=@," };
-    let is_plain = |c: char| c.is_alphanumeric() || plain.contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text,
-        // Paths of Windows have no quotation marks.
-        false if cfg!(windows) => format!("\"{text}\""),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
-}
-
 /// Prints a warning on standard error.
 pub(crate) fn warn(message: impl fmt::Display) {
     say("warning", AnsiColor::Yellow, &message.to_string(), None);
@@ -146,15 +142,25 @@ pub(crate) fn note(message: impl fmt::Display) {
     say("note", AnsiColor::Cyan, &message.to_string(), None);
 }
 
-/// Prints the message of a pass, each part on a line of its own.
-pub(crate) fn said(said: &Said) {
-    let rec = said.diagnostic.rec();
-    let (label, colour) = match said.severity() {
+/// Prints a notice on standard error.
+pub(crate) fn notice(notice: &Notice) {
+    let (label, colour) = label(notice.severity);
+    say(label, colour, &notice.message, notice.help.as_deref());
+}
+
+fn label(severity: Severity) -> (&'static str, AnsiColor) {
+    match severity {
         Severity::REMARK => ("remark", AnsiColor::Blue),
         Severity::NOTE => ("note", AnsiColor::Cyan),
         Severity::WARNING => ("warning", AnsiColor::Yellow),
         _ => ("error", AnsiColor::Red),
-    };
+    }
+}
+
+/// Prints the message of a pass, each part on a line of its own.
+pub(crate) fn said(said: &Said) {
+    let rec = said.diagnostic.rec();
+    let (label, colour) = label(said.severity());
     let label = with_code(label, &rec.code);
     let mut text = rec.message.to_string();
     let place = match (rec.function.as_str(), rec.node.is_absent()) {

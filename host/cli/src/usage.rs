@@ -1,8 +1,9 @@
 //! Command lines that are nearly right: what to type instead.
 
-use super::terminal::{CliError, shell_word};
+use super::terminal::CliError;
 use clap::error::ErrorKind;
-use relais::frontend::Format;
+use relais::words::shell_word;
+use relais_session::model::Format;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},

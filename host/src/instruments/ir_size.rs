@@ -1,13 +1,10 @@
 //! `ir-size`: how large passes leave the program.
 
-use super::{
-    BuiltIn,
-    select::is_same,
-    table::{indented, table},
-};
+use super::{BuiltIn, select::is_same};
 use crate::{
     ir::{Function, IRModule, Tensor, kind},
     pass::{Findings, Instrument, PassInfo},
+    table::{indented, table},
     words::bytes,
 };
 use relais_plugin_api::diagnostics::PassError;
@@ -163,7 +160,7 @@ impl Instrument for IrSize {
                 change(before.constant_bytes, after.constant_bytes, &bytes),
             ]
         };
-        let text = table(1, ["pass", "calls", "nodes", "constants"], &done.iter().map(row).collect::<Vec<_>>());
+        let text = table(1, &["pass", "calls", "nodes", "constants"], &done.iter().map(row).collect::<Vec<_>>());
         let size = |size: &Size| json!({ "calls": size.n_calls, "nodes": size.n_nodes, "constant_bytes": size.constant_bytes });
         let entry = |measured: &Measured| {
             let Measured { pass, depth, before, after } = measured;

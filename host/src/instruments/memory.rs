@@ -1,11 +1,9 @@
 //! `memory`: how much memory the process has around passes.
 
-use super::{
-    BuiltIn,
-    table::{indented, table},
-};
+use super::BuiltIn;
 use crate::{
     pass::{Findings, Instrument, PassInfo},
+    table::{indented, table},
     words::bytes,
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
@@ -151,7 +149,7 @@ impl Instrument for Memory {
         let growth = |n: i64| format!("{}{}", if n < 0 { "-" } else { "+" }, bytes(n.unsigned_abs()));
         let row =
             |Measured { pass, depth, peak, growth: n }: &Measured| [indented(pass, *depth), bytes(*peak), growth(*n)];
-        let mut text = table(1, ["pass", "peak", "growth"], &state.done.iter().map(row).collect::<Vec<_>>());
+        let mut text = table(1, &["pass", "peak", "growth"], &state.done.iter().map(row).collect::<Vec<_>>());
         text.push_str(match state.peak_is_of_pass {
             true => "peak is what the process had resident at most while the pass ran",
             false => "peak is what the process had resident at most so far: the system does not let it begin anew",

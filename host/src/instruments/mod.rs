@@ -11,7 +11,6 @@ mod print_changed;
 mod remarks;
 mod select;
 mod statistics;
-mod table;
 mod timing;
 mod trace;
 mod verifier;

@@ -1,7 +1,10 @@
 //! `statistics`: the counts of passes.
 
-use super::{BuiltIn, table::table};
-use crate::pass::{Findings, Instrument, PassInfo};
+use super::BuiltIn;
+use crate::{
+    pass::{Findings, Instrument, PassInfo},
+    table::table,
+};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,
@@ -47,7 +50,7 @@ impl Instrument for Statistics {
             counts.iter().map(|((pass, name), n)| [pass.clone(), name.clone(), n.to_string()]).collect();
         let text = match rows.is_empty() {
             true => "no pass counted anything\n".to_owned(),
-            false => table(2, ["pass", "statistic", "count"], &rows),
+            false => table(2, &["pass", "statistic", "count"], &rows),
         };
         let mut data: Map<String, Value> = Map::new();
         for ((pass, name), n) in counts {

@@ -1,10 +1,10 @@
 //! `timing`: how long passes take.
 
-use super::{
-    BuiltIn, choice,
+use super::{BuiltIn, choice};
+use crate::{
+    pass::{Findings, Instrument, PassInfo},
     table::{indented, table},
 };
-use crate::pass::{Findings, Instrument, PassInfo};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use serde_json::{Value, json};
 use std::{
@@ -165,7 +165,7 @@ fn tree(times: &[Timed]) -> String {
         let Timed { name, depth, total, own } = time;
         [indented(name, *depth), millis(*total), millis(*own), share(*total, whole)]
     };
-    table(1, ["pass", "total", "own", "share"], &times.iter().map(row).collect::<Vec<_>>())
+    table(1, &["pass", "total", "own", "share"], &times.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The times by pass, the most expensive first.
@@ -183,7 +183,7 @@ fn list(times: &[Timed]) -> String {
     };
     let mut rows: Vec<[String; 5]> = rows.into_iter().map(row).collect();
     rows.push(["whole run".into(), String::new(), millis(whole), millis(whole), String::new()]);
-    table(1, ["pass", "runs", "total", "own", "share"], &rows)
+    table(1, &["pass", "runs", "total", "own", "share"], &rows)
 }
 
 /// The tree as nested objects, built without recursion.

@@ -157,7 +157,10 @@ impl PipelineSpec {
     }
 
     /// The pipeline, unless something is wrong with it.
-    pub(crate) fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
+    ///
+    /// # Errors
+    /// Returns the faults, if there are some.
+    pub fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
         match faults.is_empty() {
             true => Ok(self),
             false => Err(Faults { list: faults, sources: self.sources }),

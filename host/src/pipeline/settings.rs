@@ -6,9 +6,42 @@ use super::{
     schema::{check_value, shorten},
     spec::*,
 };
-use crate::{pass::ConfigFacts, words::nearest};
+use crate::{
+    pass::{Catalogue, ConfigFacts, PassFacts},
+    words::nearest,
+};
 use relais_plugin_api::options::Value;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
+
+impl PipelineSpec {
+    /// The options of each step that names a pass, as they are written there and set from outside, with defaults filled in.
+    /// Nothing is made; what is at fault is left out.
+    pub fn options_of(&self, pass: &Arc<PassFacts>, catalogue: &dyn Catalogue) -> Vec<Value> {
+        let names: Vec<&str> = std::iter::once(&pass.name).chain(&pass.aliases).map(String::as_str).collect();
+        let may_mean = |name: &str| {
+            let name = name.strip_suffix('?').unwrap_or(name);
+            names.iter().any(|own| *own == name || own.rsplit('.').next() == Some(name))
+        };
+        let steps = self.nodes.iter().filter_map(|node| match &node.value {
+            StepSpec::Pass { name, options } if may_mean(&name.value) => Some((name, options)),
+            _ => None,
+        });
+        let steps: Vec<_> = steps.collect();
+        if steps.is_empty() {
+            return Vec::new();
+        }
+        let mut resolver = Resolver::new(self, catalogue);
+        resolver.settings();
+        for (name, options) in steps {
+            if let Ok(facts) = resolver.find(&name.value)
+                && facts.is_same(pass)
+            {
+                resolver.instance(facts, options, name.place);
+            }
+        }
+        resolver.passes.into_iter().map(|instance| instance.options).collect()
+    }
+}
 
 impl Resolver<'_> {
     /// Splits nested tables into keys that are registered. Later settings replace earlier ones, field by field.

@@ -228,7 +228,7 @@ fn key(domain: &str) -> &str {
 }
 
 /// How messages name an operator.
-pub(crate) fn qualified(domain: &str, name: &str) -> String {
+pub fn qualified(domain: &str, name: &str) -> String {
     if domain.is_empty() { name.to_owned() } else { format!("{domain}::{name}") }
 }
 

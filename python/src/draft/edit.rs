@@ -1,11 +1,9 @@
 //! What uses what, and where, while a function is edited.
 
 use super::{Edit, Made, NOWHERE, Refused, User};
-use relais::{
-    frontend::Edited,
-    ir::{BlockId, Expr, Function, NodeId, Walk, WalkStep, kind},
-};
+use relais::ir::{BlockId, Expr, Function, NodeId, Walk, WalkStep, kind};
 use relais_plugin_api::{infer::contradiction, text};
+use relais_session::model::Edited;
 use std::collections::{HashMap, HashSet};
 
 impl Edit {

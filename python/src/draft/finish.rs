@@ -1,12 +1,10 @@
 //! The end of an edit: what nothing uses is left out, the rest is put in order, and the result is checked.
 
 use super::{Edit, Made, NOWHERE, Refused, User};
-use relais::{
-    frontend::{renew_types, set_outputs},
-    ir::{BlockId, Function, NodeId, TypeId, Walk, WalkStep, kind, verify_function},
-};
+use relais::ir::{BlockId, Function, NodeId, TypeId, Walk, WalkStep, kind, verify_function};
 use relais_conformance::interface::output_names;
 use relais_plugin_api::infer::{Coverage, TypeRelations, infer_function};
+use relais_session::model::{renew_types, set_outputs};
 use std::collections::{HashMap, VecDeque};
 
 impl Edit {

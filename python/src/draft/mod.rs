@@ -1,16 +1,14 @@
 //! A function that is being edited, without an order: new nodes get their places when the edit ends.
 
 use abi_stable::std_types::RArc;
-use relais::{
-    frontend::{Edited, set_outputs},
-    ir::{Attr, AttrValue, BlockId, Expr, Function, IRModule, MAIN, NodeId, Tensor, TypeId, kind},
-};
+use relais::ir::{Attr, AttrValue, BlockId, Expr, Function, IRModule, MAIN, NodeId, Tensor, TypeId, kind};
 use relais_conformance::interface::output_names;
 use relais_plugin_api::{
     build::{Builder, check_made},
     diagnostics::PassError,
     infer::TypeRelations,
 };
+use relais_session::model::{Edited, set_outputs};
 use std::collections::{HashMap, HashSet};
 
 mod edit;

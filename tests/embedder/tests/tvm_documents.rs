@@ -7,7 +7,6 @@ use relais::{
     manager::{Fate, Report, RunOptions},
     options::{OptionSchema, OptionType},
     pass::{Catalogue, Instrument, PassContext, PassInfo},
-    pipeline::{Disk, PipelineSpec},
     registry::Registry,
     transform::{Pass, PassLibrary, RunError},
 };
@@ -16,6 +15,7 @@ use relais_plugin_api::{
     options::Value,
     rewrite::Rewrite,
 };
+use relais_session::{Request, Session, model::Model, pipeline::PipelineRequest};
 use std::sync::{
     Arc, LazyLock, Mutex,
     atomic::{AtomicUsize, Ordering},
@@ -134,9 +134,10 @@ fn a_pass_of_the_program_has_options_and_takes_part_in_pipelines() {
     let mut library = library();
     library.register(&with_depth());
     let text = "steps = [\"my.Deep\", { pass = \"Deep\", options = { depth = 7 } }, \"FoldConstant\"]";
-    let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap();
-    let pipeline = spec.resolve(&library).unwrap_or_else(|faults| panic!("{faults}"));
-    let (_, report) = relais::manager::run(&pipeline, &example(), &library, &RunOptions::default()).unwrap();
+    let request = Request { model: Model::made(example()).into(), ..Request::default() };
+    let session = Session::of(REGISTRY.clone()).with_pass(with_depth());
+    let finished = session.run(&request.through(PipelineRequest::toml("p.toml", text)));
+    let report = finished.unwrap_or_else(|stopped| panic!("{stopped}")).course.report;
     let said: Vec<_> = report.said.iter().map(|said| said.diagnostic.rec().message.to_string()).collect();
     assert_eq!(said, ["depth 3", "depth 7"]);
     let wrong = library.get_pass_with("my.Deep", vec![("depth".into(), Value::Int(10))]).map(|_| ());

@@ -29,8 +29,8 @@ const UNSAFE: &[&str] = &[
     "host/files/src/mapped.rs",
 ];
 
-/// The sources of the host: its library, what it stands on, and the command line.
-pub(crate) const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
+/// The sources of the host: its library, what it stands on, what front ends share, and the command line.
+pub(crate) const HOST: [&str; 5] = ["host/src", "host/files/src", "host/onnx/src", "host/session/src", "host/cli/src"];
 
 /// Operators that the host names, and why. It names no other one, and no pass.
 const NAMED: &[(&str, &str)] = &[
@@ -151,7 +151,9 @@ fn dependencies_point_one_way() {
     // The tests of a plugin are built with the kit, the plugin is not.
     const KIT: &str = "relais-conformance";
     assert_eq!(own_packages(KIT), &api | &set(&[KIT]));
-    let mut shipped = &library | &set(&["relais-cli", KIT]);
+    let session = &library | &set(&["relais-session", KIT]);
+    assert_eq!(own_packages("relais-session"), session);
+    let mut shipped = &session | &set(&["relais-cli"]);
     assert_eq!(own_packages_with("relais-cli", &["--no-default-features"]), shipped);
     // It has no dependencies, and knows nothing of plugins.
     const MATH: &str = "relais-operator-math";
@@ -186,6 +188,58 @@ fn a_feature_of_the_interface_adds_names_alone() {
     let (_, behind) = exports.rsplit_once("#[cfg(feature = \"loop-analysis\")]").unwrap();
     let behind = behind.replace("#[doc(inline)]", "");
     assert!(behind.trim_start().starts_with("pub use relais_loop_analysis"), "{behind}");
+}
+
+/// The front ends: each makes a request, and words or objects of what came of it.
+const FRONT_ENDS: [&str; 4] = ["host/cli/src", "python/src", "tests/embedder", "docs/examples"];
+
+/// Names by which a program knows how a run goes, and what it uses instead.
+const STEPS_OF_A_RUN: &[(&str, &str)] = &[
+    ("PipelineSpec", "say which pipeline is meant in a `PipelineRequest`; `Session::resolve` resolves it"),
+    ("manager::run", "let `Session::run` deal with a `Request`"),
+    ("set_input_shapes", "say which shapes are wanted in a `Part`"),
+    ("forget_outdated_sizes", "say which part is wanted in a `Part`"),
+    ("Lock::", "say which lock holds in a `Request`; `Session::lock` makes one"),
+];
+
+/// Steps of a run that front ends do not take, each with a better way.
+fn steps_known(files: &BTreeMap<String, String>) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for (file, source) in files {
+        // `use relais::manager::{self, run}` names it, too.
+        let code =
+            code(source).replace("manager::{run,", "manager::run").replace("manager::{self, run", "manager::run");
+        for (name, instead) in STEPS_OF_A_RUN {
+            let is_whole = |at: usize| name.ends_with(':') || !code[at + name.len()..].starts_with(is_name);
+            let starts = |at: usize| !code[..at].ends_with(is_name);
+            if code.match_indices(name).any(|(at, _)| starts(at) && is_whole(at)) {
+                found.push(format!("{file} knows `{name}`: {instead}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn front_ends_do_not_know_how_a_run_goes() {
+    for folder in FRONT_ENDS {
+        assert_eq!(steps_known(&sources(folder)), Vec::<String>::new(), "{folder}");
+    }
+    let of = |line: &str| steps_known(&BTreeMap::from([("python/src/optimize.rs".to_owned(), format!("{line}\n"))]));
+    for line in [
+        "let pipeline = PipelineSpec::read(path, &Disk)?.resolve(&registry)?;",
+        "manager::run(&pipeline, &module, &registry, &options)",
+        "use relais::manager::{self, run};",
+        "use relais_session::model::set_input_shapes;",
+        "let lock = Lock::of(&spec, &registry, &[])?;",
+    ] {
+        let found = of(line);
+        assert!(found.len() == 1 && found[0].starts_with("python/src/optimize.rs knows `"), "{line}: {found:?}");
+    }
+    for line in ["// manager::run", "use relais::manager::{Progress, RunOptions};", "mutex.lock()", "manager::runs()"] {
+        assert!(of(line).is_empty(), "{line}");
+    }
 }
 
 #[test]
@@ -231,7 +285,7 @@ fn unsafe_code_stands_where_it_may() {
 const WRITERS: &[(&str, &str)] = &[
     ("host/files/src/", "it is the routine"),
     ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
-    ("host/cli/src/many.rs", "a journal grows line by line, and files that a run has written are moved"),
+    ("host/session/src/many/", "a journal grows line by line, and files that a run has written are moved"),
 ];
 
 #[test]
@@ -323,7 +377,8 @@ fn every_file_of_tests_is_in_a_program() {
 fn the_names_of_the_glossary_are_in_the_code() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let rows: Vec<&str> = map.split("## Glossary").nth(1).unwrap().split("\n## ").next().unwrap().lines().collect();
-    let code: String = ["plugin-api", "host/src"].into_iter().flat_map(sources).map(|(_, source)| source).collect();
+    let code: String =
+        ["plugin-api", "host/src", "host/session/src"].into_iter().flat_map(sources).map(|(_, source)| source).collect();
     let words: BTreeSet<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let mut n_names = 0;
     for row in rows.iter().filter(|row| row.starts_with("| ") && !row.starts_with("| word")) {

@@ -20,6 +20,7 @@ mod evaluators;
 mod examples;
 mod extract;
 mod filetest;
+mod front_ends;
 mod fused;
 mod fuzz_seeds;
 mod gradients;

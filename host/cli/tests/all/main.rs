@@ -2,7 +2,6 @@
 
 mod common;
 mod dump;
-mod frontend;
 mod golden;
 mod plugin_built;
 mod plugin_config;
@@ -16,3 +15,4 @@ mod plugin_run;
 mod plugin_start;
 mod plugin_statistics;
 mod reproducer;
+mod session;

@@ -3,20 +3,25 @@
 use relais::{
     instruments::Timing,
     ir::IRModule,
-    manager::{self, RunOptions},
     pass::{Instrument, PassContext, PassInfo, Verify},
-    pipeline::{Disk, PipelineSpec},
     plugin::{Origin, Policy, SearchDir, discover},
     registry::{Choices, Linked, Registry},
+    report::Summary,
     transform::{Pass, PassLibrary},
 };
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError},
     options::Value,
 };
+use relais_session::{
+    Argument, Counts, Given, Listener, Notice, Request, Session,
+    check::CheckRequest,
+    model::Model,
+    pipeline::{Chosen, PipelineRequest},
+};
 use std::{
     error::Error,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -28,6 +33,66 @@ fn registry(folders: &[PathBuf]) -> Registry {
     let search = |path: &PathBuf| SearchDir { path: path.clone(), origin: Origin::Named };
     let folders: Vec<SearchDir> = folders.iter().map(search).collect();
     Registry::new(discover(&folders, &[], Policy::default()), Linked::Exclude, &Choices::new())
+}
+
+/// Makes a model smaller.
+fn shrink(session: &Session, model: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+    let finished = session.run(&Request::file(model).to(output))?;
+    println!("{} passes, {:?}", finished.course.report.executions.len(), finished.course.elapsed);
+    Ok(())
+}
+
+/// Prints what is said as soon as it is known.
+struct Printed;
+
+impl Listener for Printed {
+    fn notice(&self, notice: &Notice) {
+        eprintln!("{}: {notice}", notice.severity.name());
+    }
+}
+
+/// The request that arguments make.
+fn parse(arguments: &[&str]) -> Result<Request, String> {
+    let (mut files, mut request) = (Vec::new(), Request { counts: Counts::Take, ..Request::default() });
+    let mut arguments = arguments.iter();
+    while let Some(&argument) = arguments.next() {
+        let mut value = || arguments.next().map(|&value| value.to_owned()).ok_or(format!("`{argument}` needs a value"));
+        match argument {
+            "--pipeline" => request.pipeline.chosen = Chosen::Named(value()?),
+            "--rule" => request.pipeline.rules.push(Argument::new(argument, value()?)),
+            "--input-shape" => request.part.input_shapes.push(value()?),
+            "--keep" => request.keep.push(value()?),
+            "--check" => request.check = CheckRequest::random(3),
+            file => files.push(PathBuf::from(file)),
+        }
+    }
+    match files.as_slice() {
+        [model, output] => Ok(Request { model: Given::File(model.clone()), ..request.to(output) }),
+        _ => Err("name a model and an output".to_owned()),
+    }
+}
+
+/// A command line: prints how many nodes there were and are, or what is wrong. Returns the exit status.
+fn front_end(session: &Session, arguments: &[&str]) -> u8 {
+    let request = match parse(arguments) {
+        Ok(request) => request,
+        Err(wrong) => {
+            eprintln!("error: {wrong}");
+            return 2;
+        }
+    };
+    match session.run_with(&Printed, &request) {
+        Ok(finished) => {
+            let n_nodes = |summary: &Option<Summary>| summary.as_ref().map_or(0, Summary::n_nodes);
+            println!("{} nodes became {}", n_nodes(&finished.course.before), n_nodes(&finished.after));
+            finished.course.closing(None).iter().for_each(|notice| Printed.notice(notice));
+            0
+        }
+        Err(stopped) => {
+            eprintln!("error: {stopped}");
+            1
+        }
+    }
 }
 
 /// Runs three passes in a context of level 3, and says what each took.
@@ -110,18 +175,22 @@ fn count(library: &PassLibrary<'_>, sequence: &Pass, module: &IRModule) -> Resul
     Ok(counter.n_passes.load(Ordering::Relaxed))
 }
 
-/// Runs a pipeline in TOML, each pass verified, and says what each did.
+/// Runs a pipeline in TOML over a module, each pass verified, and says what each did.
 fn run_pipeline(registry: &Registry, toml: &str, module: &IRModule) -> Result<IRModule, Box<dyn Error>> {
-    let pipeline = PipelineSpec::parse("own.toml", toml, &Disk)?.resolve(registry)?;
-    let options = RunOptions { verify: Some(Verify::Each), ..RunOptions::default() };
-    let (module, report) = manager::run(&pipeline, module, registry, &options)?;
-    for execution in &report.executions {
+    let request = Request {
+        model: Model::made(module.clone()).into(),
+        pipeline: PipelineRequest::toml("own.toml", toml),
+        verify: Some(Verify::Each),
+        ..Request::default()
+    };
+    let finished = Session::of(registry.clone()).run(&request)?;
+    for execution in &finished.course.report.executions {
         println!("{}: {:?}", execution.name, execution.fate);
     }
-    for (name, findings) in &report.findings {
+    for (name, findings) in &finished.course.report.findings {
         println!("{name}:\n{}", findings.text);
     }
-    Ok(module)
+    Ok(finished.module)
 }
 
 /// Every option of a context: key, what it takes, default, who provides it.
@@ -136,7 +205,10 @@ fn list_configs(registry: &Registry) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::docs::{MODEL, plugin_folders};
+    use relais::manager::RunOptions;
     use relais_plugin_api::text;
+    use relais_tests::cli::folder;
+    use std::fs;
 
     fn module() -> IRModule {
         text::parse_str(MODEL).unwrap()
@@ -144,6 +216,27 @@ mod tests {
 
     fn n_calls(module: &IRModule) -> usize {
         module.functions().map(|(_, f)| f.bindings(f.body()).len()).sum()
+    }
+
+    #[test]
+    fn a_model_is_made_smaller_from_file_to_file() {
+        let here = folder("docs-front-end");
+        let [model, output] = ["model.relay", "out.relay"].map(|name| here.join(name));
+        fs::write(&model, MODEL).unwrap();
+        let session = Session::of(registry(&plugin_folders()));
+        shrink(&session, &model, &output).unwrap();
+        let smaller = || n_calls(&Model::read(&output).unwrap().module);
+        assert_eq!(smaller(), 1);
+        let wrong = shrink(&session, &here.join("gone.relay"), &output).unwrap_err().to_string();
+        assert!(wrong.contains("gone.relay` cannot be read") && wrong.contains("\n  help: "), "{wrong}");
+        let [model, output] = [&model, &output].map(|path| path.to_str().unwrap());
+        let run = |more: &[&str]| front_end(&session, &[&[model, output], more].concat());
+        assert_eq!((run(&["--pipeline", "O0", "--rule", "Neg(Neg(x)) => x", "--check"]), smaller()), (0, 3));
+        assert_eq!((run(&["--keep", "a"]), smaller()), (0, 2));
+        for wrong in [&["--rule", "Neg(x) => x"][..], &["--pipeline", "nothing"], &["--input-shape", "x:2"]] {
+            assert_eq!((run(wrong), smaller()), (1, 2), "{wrong:?}");
+        }
+        assert_eq!((run(&["--pipeline"]), run(&["another.relay"]), front_end(&session, &[])), (2, 2, 2));
     }
 
     #[test]

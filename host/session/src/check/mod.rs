@@ -1,0 +1,426 @@
+//! Comparing an output with its model, and finding the pass to which a difference is due.
+
+mod inputs;
+mod kept;
+mod request;
+mod runner;
+mod words;
+
+pub use request::{CheckRequest, CheckWith, FailedOutput};
+
+use crate::{
+    error::Error,
+    listener::Listener,
+    model::{OperatorNames, with_bodies},
+};
+use inputs::values;
+use relais::{
+    ir::{Function, IRModule, Tensor},
+    manager::{Execution, Fate},
+    registry::Registry,
+};
+use relais_conformance::{
+    check::{Evaluators, random_inputs},
+    numbers::{Comparison, Tolerance, compare_tensors},
+};
+use relais_plugin_api::text;
+use runner::{Loaded, NotRun, Runner};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+use words::{Told, differ, other_type, output_name, shape, shapes};
+
+/// The code of an output that differs, and of one that cannot be compared.
+const DIFFERS: &str = "D001";
+const NOT_CHECKED: &str = "D002";
+
+/// A check that a request has.
+pub struct Check<'a> {
+    request: &'a CheckRequest,
+    runner: Runner,
+    /// The files with inputs, and the arrays in them.
+    given: Vec<(&'a Path, Vec<(String, Tensor)>)>,
+}
+
+/// The modules that are compared, and what is needed to find the pass to which a difference is due.
+pub struct Subject<'a> {
+    /// The model, as it runs everywhere.
+    pub before: &'a IRModule,
+    /// The output, as it runs everywhere.
+    pub after: &'a IRModule,
+    /// The passes that made the output of the model, if that is known.
+    pub passes: Option<RanPasses<'a>>,
+    /// The operators.
+    pub registry: &'a Registry,
+    /// Receives the work that is under way.
+    pub listener: &'a dyn Listener,
+}
+
+/// Passes that ran.
+pub struct RanPasses<'a> {
+    /// The module that they left.
+    pub left: &'a IRModule,
+    /// Each of them.
+    pub executions: &'a [Execution],
+    /// Runs them again, up to an execution.
+    pub rerun: &'a dyn Fn(u64) -> Result<IRModule, String>,
+    /// Makes of what they left a module that runs everywhere.
+    pub complete: &'a dyn Fn(&IRModule) -> Result<IRModule, Error>,
+}
+
+/// Compares two modules, of which nothing says how one was made of the other. Operators have bodies, apart from those
+/// `without`.
+///
+/// # Errors
+/// Returns an error if they differ, or cannot be compared.
+pub fn compare(
+    (before, after): (&IRModule, &IRModule),
+    without: &OperatorNames,
+    request: &CheckRequest,
+    registry: &Registry,
+    listener: &dyn Listener,
+) -> Result<CheckPassed, Box<CheckFailed>> {
+    let whole = |module| with_bodies(module, without, registry);
+    let (before, after) = (&*whole(before)?, &*whole(after)?);
+    Check::new(request)?.run(&Subject { before, after, passes: None, registry, listener })
+}
+
+/// The results of a check that passed.
+#[derive(Clone, Debug)]
+pub struct CheckPassed {
+    /// On how many sets of inputs the two were compared.
+    pub n_runs: usize,
+    /// How long that took.
+    pub elapsed: Duration,
+    /// The values that were compared, run by run.
+    pub json: Value,
+}
+
+/// Why a check did not pass.
+#[derive(Clone, Debug)]
+pub struct CheckFailed {
+    /// The words about it.
+    pub error: Error,
+    /// The values that were compared, run by run, and those that differ.
+    pub json: Value,
+    /// The inputs for which the output differs; none if it was not compared.
+    pub inputs: Option<Vec<(String, Tensor)>>,
+}
+
+impl From<Error> for Box<CheckFailed> {
+    fn from(error: Error) -> Self {
+        Self::new(CheckFailed { error, json: Value::Null, inputs: None })
+    }
+}
+
+impl CheckFailed {
+    /// Whether the output differs; otherwise it was not compared.
+    pub fn is_difference(&self) -> bool {
+        self.error.code() == DIFFERS
+    }
+}
+
+/// Inputs, and what the model gives for them.
+struct Run {
+    origin: Origin,
+    inputs: Vec<Tensor>,
+    old: Vec<Tensor>,
+}
+
+impl Run {
+    fn facts(&self, main: &Function) -> Value {
+        match &self.origin {
+            Origin::File(path) => json!({ "inputs": path.display().to_string() }),
+            Origin::Random { seed, .. } => json!({ "seed": seed, "shapes": shapes(main, &self.inputs) }),
+        }
+    }
+}
+
+/// Where inputs come from.
+enum Origin {
+    File(PathBuf),
+    Random { run: u32, of: u32, seed: u64 },
+}
+
+impl Origin {
+    fn shown(&self, main: &Function, inputs: &[Tensor]) -> String {
+        match self {
+            Self::File(path) => format!("the inputs in `{}`", path.display()),
+            Self::Random { run, of, seed } => {
+                let shapes = shapes(main, inputs);
+                let shapes: String = shapes.iter().map(|(name, dims)| format!(", {name}: {}", shape(dims))).collect();
+                format!("random inputs of seed {seed} (run {run} of {of}{shapes})")
+            }
+        }
+    }
+}
+
+/// How the outputs of a model compare with those of another one.
+enum Verdict {
+    /// The largest difference of floats.
+    Close(f64),
+    Differ(Told),
+}
+
+impl<'a> Check<'a> {
+    /// A check that can be made: the files and the program that it names are there.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be used.
+    pub fn new(request: &'a CheckRequest) -> Result<Self, Error> {
+        let read = |path: &'a PathBuf| Ok((path.as_path(), inputs::read(path)?));
+        let given = request.inputs.iter().map(read).collect::<Result<_, Error>>()?;
+        Ok(Self { request, runner: Runner::of(&request.with)?, given })
+    }
+
+    /// Looks at the inputs that are given, before anything runs.
+    ///
+    /// # Errors
+    /// Returns an error if they are not those of the module.
+    pub fn look_at(&self, module: &IRModule) -> Result<(), Error> {
+        self.given_inputs(main_of(module)?).map(drop)
+    }
+
+    /// Compares the output with the model.
+    ///
+    /// # Errors
+    /// Returns an error if they differ, or cannot be compared.
+    pub fn run(&self, subject: &Subject<'_>) -> Result<CheckPassed, Box<CheckFailed>> {
+        let began = Instant::now();
+        let main = main_of(subject.before)?;
+        let before = self.runner.load(subject.before, subject.registry, subject.listener)?;
+        let after = self.runner.load(subject.after, subject.registry, subject.listener)?;
+        let given = self.given_inputs(main)?;
+        let n_runs = given.len() + self.request.n_random as usize;
+        let mut runs = Vec::with_capacity(n_runs);
+        for at in 0..n_runs {
+            let run_began = Instant::now();
+            let run = match given.get(at) {
+                Some((path, inputs)) => {
+                    let old = before.run(inputs).map_err(|why| self.not_checked(subject, &why))?;
+                    Run { origin: Origin::File(path.to_path_buf()), inputs: inputs.clone(), old }
+                }
+                None => self.random_run(subject, main, &before, (at - given.len()) as u32)?,
+            };
+            let verdict = self.compare(main, &run, &after).map_err(|why| self.not_checked(subject, &why))?;
+            let mut facts = run.facts(main);
+            facts["seconds"] = run_began.elapsed().as_secs_f64().into();
+            match verdict {
+                Verdict::Close(distance) => {
+                    facts["largest_difference"] = distance.into();
+                    runs.push(facts);
+                }
+                Verdict::Differ(told) => {
+                    runs.push(facts);
+                    return Err(Box::new(self.failed(subject, main, &before, run, told, runs)));
+                }
+            }
+        }
+        let elapsed = began.elapsed();
+        let mut json = self.facts();
+        json["passed"] = true.into();
+        json["runs"] = runs.into();
+        json["seconds"] = elapsed.as_secs_f64().into();
+        Ok(CheckPassed { n_runs, elapsed, json })
+    }
+
+    fn facts(&self) -> Value {
+        let Tolerance { relative: rtol, absolute: atol } = self.request.tolerance;
+        json!({ "with": self.runner.name(), "rtol": rtol, "atol": atol })
+    }
+
+    /// Random inputs that the model takes, and what it gives for them.
+    fn random_run(&self, subject: &Subject<'_>, main: &Function, before: &Loaded<'_>, run: u32) -> Result<Run, Error> {
+        let of = self.request.n_random;
+        let mut first_miss = None;
+        for inputs in random_inputs(main, self.request.seed, run.into()) {
+            let inputs = inputs.map_err(|param| {
+                let ty = text::display_type(main, main.type_id(param));
+                let message = format!("there are no random values for input `{}`, of type `{ty}`", main.name(param));
+                Error::new(message).with_code(NOT_CHECKED).with_help("give it one: `--check-inputs FILE.npz`")
+            })?;
+            match before.run(&inputs) {
+                Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => {
+                    let seed = self.request.seed.wrapping_add(run.into());
+                    return Ok(Run { origin: Origin::Random { run: run + 1, of, seed }, inputs, old });
+                }
+                Ok(_) => _ = first_miss.get_or_insert(NotRun::NotCovered("all its outputs are empty".to_owned())),
+                Err(why) => {
+                    log::info!("the model does not take {:?}: {}", shapes(main, &inputs), why.why());
+                    first_miss.get_or_insert(why);
+                }
+            }
+            // Other sizes do not help.
+            if matches!(self.runner, Runner::Evaluators) && !self.uncovered(subject).is_empty() {
+                break;
+            }
+        }
+        let why = first_miss.unwrap_or_else(|| NotRun::NotCovered("it has no inputs".to_owned()));
+        Err(self.not_checked(subject, &why))
+    }
+
+    /// The operators that no plugin evaluates, and how often each is called.
+    fn uncovered(&self, subject: &Subject<'_>) -> BTreeMap<String, u64> {
+        let evaluators = Evaluators::new(subject.registry, &|_| {});
+        let mut found = evaluators.not_covered(subject.before);
+        for (name, n) in evaluators.not_covered(subject.after) {
+            let most = found.entry(name).or_default();
+            *most = n.max(*most);
+        }
+        found
+    }
+
+    /// The error of a model that cannot be run.
+    fn not_checked(&self, subject: &Subject<'_>, why: &NotRun) -> Error {
+        let error = |why: &str| Error::new(format_args!("the output cannot be checked: {why}")).with_code(NOT_CHECKED);
+        if !matches!(self.runner, Runner::Evaluators) {
+            return error(why.why()).with_help("give inputs that the model takes: `--check-inputs FILE.npz`");
+        }
+        let uncovered = self.uncovered(subject);
+        let error = match uncovered.is_empty() {
+            true => error(why.why()),
+            false => {
+                let times = |n: &u64| if *n == 1 { "1 call".to_owned() } else { format!("{n} calls") };
+                let all: Vec<String> = uncovered.iter().map(|(name, n)| format!("`{name}` ({})", times(n))).collect();
+                error(&format!("no plugin evaluates {}", all.join(", ")))
+            }
+        };
+        let inputs =
+            if uncovered.is_empty() { "give inputs that it takes: `--check-inputs FILE.npz`; or " } else { "" };
+        error.with_help(format_args!("{inputs}compare in a runtime: `--check-with onnxruntime`"))
+    }
+
+    /// Compares the outputs of a model with those of another one for the same inputs.
+    fn compare(&self, main: &Function, run: &Run, model: &Loaded<'_>) -> Result<Verdict, NotRun> {
+        let new = match model.run(&run.inputs) {
+            Ok(new) => new,
+            Err(NotRun::Failed(why)) => {
+                let lines = vec![format!("the output cannot be run: {why}")];
+                return Ok(Verdict::Differ(Told { lines, json: json!({ "error": why }) }));
+            }
+            Err(why) => return Err(why),
+        };
+        if run.old.len() != new.len() {
+            let lines = vec![format!("the model has {} outputs, and the output {}", run.old.len(), new.len())];
+            return Ok(Verdict::Differ(Told { lines, json: json!({ "n_outputs": [run.old.len(), new.len()] }) }));
+        }
+        let mut largest = 0.0f64;
+        for (at, (old, new)) in run.old.iter().zip(&new).enumerate() {
+            match compare_tensors(old, new, self.request.tolerance) {
+                Comparison::Close(distance) => largest = largest.max(distance),
+                Comparison::OtherType => return Ok(Verdict::Differ(other_type(&output_name(main, at), old, new))),
+                Comparison::Differ(difference) => {
+                    return Ok(Verdict::Differ(differ(&output_name(main, at), &difference, old.len())));
+                }
+            }
+        }
+        Ok(Verdict::Close(largest))
+    }
+
+    /// The failure of an output that differs.
+    fn failed(
+        &self,
+        subject: &Subject<'_>,
+        main: &Function,
+        before: &Loaded<'_>,
+        run: Run,
+        Told { lines, json: difference }: Told,
+        runs: Vec<Value>,
+    ) -> CheckFailed {
+        let shown = run.origin.shown(main, &run.inputs);
+        let mut lines = lines.into_iter();
+        let first = lines.next().unwrap_or_default();
+        let error = Error::new(format_args!("the output differs from the model: {first}")).with_code(DIFFERS);
+        let error = lines.fold(error, Error::with_line).with_line(format_args!("with {shown}"));
+        let (error, culprit) = match &subject.passes {
+            Some(passes) => self.blamed(error, passes, subject, (main, before, &run)),
+            None => (error, Value::Null),
+        };
+        let mut json = self.facts();
+        json["passed"] = false.into();
+        json["runs"] = runs.into();
+        json["difference"] = difference;
+        json["culprit"] = culprit;
+        let names = main.params().iter().map(|&param| main.name(param).to_owned());
+        CheckFailed { error, json, inputs: Some(names.zip(run.inputs).collect()) }
+    }
+
+    /// Adds to an error the pass to which a difference is due. Returns that as JSON, too.
+    fn blamed(
+        &self,
+        error: Error,
+        passes: &RanPasses<'_>,
+        subject: &Subject<'_>,
+        differs: (&Function, &Loaded<'_>, &Run),
+    ) -> (Error, Value) {
+        subject.listener.begins("looking for the pass that did it");
+        match self.culprit(passes, subject, differs) {
+            Ok(Culprit { execution, pass, plugin }) => {
+                let of = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}`") };
+                let line =
+                    format!("it is due to pass `{pass}`{of}, execution {execution}: before it, there is no difference");
+                let help = format!("leave the pass out: `--disable {pass}`; see what it did: `--print-changed=diff`");
+                let json = json!({ "pass": pass, "plugin": plugin, "execution": execution });
+                (error.with_line(line).with_help(help), json)
+            }
+            Err(why) => (error.with_line(format_args!("the pass that did it is not known: {why}")), Value::Null),
+        }
+    }
+
+    /// The first pass after which the module differs: by bisection over what the passes left, one by one.
+    fn culprit(
+        &self,
+        RanPasses { left, executions, rerun, complete }: &RanPasses<'_>,
+        subject: &Subject<'_>,
+        (main, before, run): (&Function, &Loaded<'_>, &Run),
+    ) -> Result<Culprit, String> {
+        let why = |error: NotRun| error.why().to_owned();
+        if matches!(self.compare(main, run, before).map_err(why)?, Verdict::Differ(_)) {
+            return Err("the model itself gives other results each time".to_owned());
+        }
+        let ran = executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
+        let changed: Vec<(u64, &Execution)> =
+            (1..).zip(ran).filter(|(_, execution)| execution.fate == Fate::Changed).collect();
+        let Some(&(last, _)) = changed.last() else { return Err("no pass changed the model".to_owned()) };
+        if relais::ir::equal(&rerun(last)?, left).is_err() {
+            return Err("the passes do something else when they run again".to_owned());
+        }
+        // The first `good` changes are harmless, and one of the first `bad` is not.
+        let (mut good, mut bad) = (0, changed.len());
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            let (execution, changer) = changed[middle - 1];
+            subject.listener.begins(&format!("looking for the pass that did it: `{}`", changer.name));
+            let told = |error: Error| error.to_string();
+            let module = complete(&rerun(execution)?).map_err(told)?;
+            let loaded = self.runner.load(&module, subject.registry, subject.listener).map_err(told)?;
+            match self.compare(main, run, &loaded).map_err(why)? {
+                Verdict::Close(_) => good = middle,
+                Verdict::Differ(_) => bad = middle,
+            }
+        }
+        let (execution, changer) = changed[bad - 1];
+        Ok(Culprit { execution, pass: changer.name.clone(), plugin: changer.plugin.trim().to_owned() })
+    }
+
+    /// The values for the parameters of a function in each file.
+    fn given_inputs(&self, main: &Function) -> Result<Vec<(&'a Path, Vec<Tensor>)>, Error> {
+        let of = |(path, arrays): &(&'a Path, Vec<(String, Tensor)>)| Ok((*path, values(main, path, arrays)?));
+        self.given.iter().map(of).collect()
+    }
+}
+
+/// The pass to which a difference is due.
+struct Culprit {
+    execution: u64,
+    pass: String,
+    plugin: String,
+}
+
+fn main_of(module: &IRModule) -> Result<&Function, Error> {
+    let missing = || Error::new("the module has no function `main`, so that nothing can be checked");
+    module.main().map(|main| &**main).ok_or_else(|| missing().with_code(NOT_CHECKED))
+}

@@ -1,0 +1,166 @@
+//! Running the models of a check: with the evaluators of plugins, or in onnxruntime.
+
+use super::request::CheckWith;
+use crate::{
+    error::Error,
+    listener::Listener,
+    model::{self, Format},
+    npz,
+};
+use relais::{
+    files::{Destination, Existing, NewFolder},
+    ir::{IRModule, Tensor},
+    onnx::WriteOptions,
+    registry::Registry,
+    words::shell_word,
+};
+use relais_conformance::{check::Evaluators, interpret::NotComputed};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    process::{self, Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// Runs the model, inputs and outputs of which its arguments name.
+const SCRIPT: &str = include_str!("onnxruntime.py");
+
+/// The means by which models are run.
+pub(super) enum Runner {
+    /// The evaluators of plugins.
+    Evaluators,
+    /// onnxruntime, in Python.
+    Onnxruntime { python: PathBuf, version: String },
+}
+
+/// Why a model was not run.
+pub(super) enum NotRun {
+    /// It is not covered.
+    NotCovered(String),
+    /// It cannot be run.
+    Failed(String),
+}
+
+impl NotRun {
+    pub fn why(&self) -> &str {
+        match self {
+            Self::NotCovered(why) | Self::Failed(why) => why,
+        }
+    }
+}
+
+impl Runner {
+    /// The runner that a request has, if it can be started.
+    pub fn of(with: &CheckWith) -> Result<Self, Error> {
+        let CheckWith::Onnxruntime(python) = with else { return Ok(Self::Evaluators) };
+        let from_environment = || env::var_os("RELAIS_PYTHON").filter(|python| !python.is_empty()).map(PathBuf::from);
+        let python = python.clone().or_else(from_environment).unwrap_or_else(|| PathBuf::from("python3"));
+        let shown = python.display();
+        let program = "import numpy, onnxruntime; print(onnxruntime.__version__)";
+        let output = Command::new(&python).args(["-c", program]).output().map_err(|error| {
+            let error = Error::new(format_args!("Python `{shown}` cannot be started: {error}"));
+            error.with_help("name one that has onnxruntime: `--python PROGRAM`")
+        })?;
+        if !output.status.success() {
+            let error = Error::new(format_args!("Python `{shown}` has no onnxruntime: {}", last_line(&output)));
+            let install = format!("`{} -m pip install onnxruntime`", shell_word(&python));
+            return Err(error.with_help(format_args!("install it: {install}, or name another one: `--python PROGRAM`")));
+        }
+        let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(Self::Onnxruntime { python, version })
+    }
+
+    /// Its name, for reports.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Evaluators => "relais".to_owned(),
+            Self::Onnxruntime { version, .. } => format!("onnxruntime {version}"),
+        }
+    }
+
+    /// Prepares a module to be run.
+    pub fn load<'a>(
+        &'a self,
+        module: &'a IRModule,
+        registry: &'a Registry,
+        listener: &'a dyn Listener,
+    ) -> Result<Loaded<'a>, Error> {
+        let Self::Onnxruntime { python, .. } = self else {
+            return Ok(Loaded::Module { module, registry, listener });
+        };
+        let folder = temporary_folder().map_err(|error| Error::new(format_args!("no temporary folder: {error}")))?;
+        let path = folder.path().join("model.onnx");
+        let destination = Destination::new(&path, Existing::Keep).map_err(|error| Error::new(error.of("model")))?;
+        listener.begins("writing a model for onnxruntime");
+        model::write(module, &destination, Format::Onnx, &WriteOptions::default()).map_err(|error| error.error())?;
+        let Some(main) = module.main() else { return Err(Error::new("the module has no function `main`")) };
+        let is_fed = |&id: &_| main.default_value(id).is_none();
+        let names = main.params().iter().map(|&id| is_fed(&id).then(|| main.name(id).to_owned())).collect();
+        Ok(Loaded::File { python, folder, names, n_runs: AtomicUsize::new(0), listener })
+    }
+}
+
+/// A module that can be run.
+pub(super) enum Loaded<'a> {
+    Module {
+        module: &'a IRModule,
+        registry: &'a Registry,
+        listener: &'a dyn Listener,
+    },
+    File {
+        python: &'a Path,
+        folder: NewFolder,
+        /// The names of the inputs that are fed; none for those that keep their values.
+        names: Vec<Option<String>>,
+        n_runs: AtomicUsize,
+        listener: &'a dyn Listener,
+    },
+}
+
+impl Loaded<'_> {
+    /// Runs it; there is an input for each parameter.
+    pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotRun> {
+        match self {
+            Self::Module { module, registry, listener } => {
+                let says = |operator: &str| listener.begins(&format!("checking the output: {operator}"));
+                let is_stopped = || listener.is_stopped();
+                let evaluators = Evaluators::new(*registry, &says).stopped_by(&is_stopped);
+                evaluators.run(module, inputs).map_err(|stop| match stop {
+                    NotComputed::NotCovered { why, .. } => NotRun::NotCovered(why),
+                    NotComputed::Wrong(why) => NotRun::Failed(why),
+                })
+            }
+            Self::File { python, folder, names, n_runs, listener } => {
+                listener.begins("checking the output in onnxruntime");
+                let run = n_runs.fetch_add(1, Ordering::Relaxed);
+                let file = |name: &str| folder.path().join(format!("{name}{run}.npz"));
+                let (given, outputs) = (file("inputs"), file("outputs"));
+                let fed = names.iter().zip(inputs).filter_map(|(name, input)| Some((name.as_deref()?, input)));
+                npz::write(&given, &fed.collect::<Vec<_>>())
+                    .map_err(|why| NotRun::NotCovered(format!("input {why}")))?;
+                let mut command = Command::new(python);
+                command.args(["-c", SCRIPT]).arg(folder.path().join("model.onnx")).args([&given, &outputs]);
+                let output = command.output().map_err(|error| NotRun::NotCovered(error.to_string()))?;
+                if !output.status.success() {
+                    return Err(NotRun::Failed(format!("onnxruntime: {}", last_line(&output))));
+                }
+                let read = npz::read(&outputs).map_err(NotRun::NotCovered)?;
+                Ok(read.into_iter().map(|(_, tensor)| tensor).collect())
+            }
+        }
+    }
+}
+
+/// The last line that a program wrote on standard error, which says what is wrong.
+fn last_line(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
+    last.unwrap_or_else(|| output.status.to_string())
+}
+
+/// A folder that is removed when it is dropped, or when the process is interrupted.
+fn temporary_folder() -> io::Result<NewFolder> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    NewFolder::new(&env::temp_dir().join(format!("relais-check-{}-{count}", process::id())))
+}

@@ -1,0 +1,64 @@
+//! The words about outputs that differ.
+
+use relais::ir::{Function, Tensor};
+use relais_conformance::{interface::output_names, numbers::Difference};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// How an output differs: lines for the user, and JSON.
+pub(super) struct Told {
+    pub lines: Vec<String>,
+    pub json: Value,
+}
+
+/// The name of an output, as messages show it.
+pub(super) fn output_name(main: &Function, at: usize) -> String {
+    output_names(main).get(at).map_or_else(|| format!("output {at}"), |name| format!("output `{name}`"))
+}
+
+/// The shapes of the inputs that may have several ones.
+pub(super) fn shapes<'a>(main: &'a Function, inputs: &'a [Tensor]) -> BTreeMap<&'a str, &'a [u64]> {
+    let is_open = |&(&param, _): &(&_, &Tensor)| main.type_of(param).static_shape().is_none();
+    let open = main.params().iter().zip(inputs).filter(is_open);
+    open.map(|(&param, input)| (main.name(param), input.dims())).collect()
+}
+
+pub(super) fn shape(dims: &[u64]) -> String {
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    format!("({})", dims.join(", "))
+}
+
+pub(super) fn type_of(tensor: &Tensor) -> String {
+    format!("{} of shape {}", tensor.elem().name().unwrap_or("?"), shape(tensor.dims()))
+}
+
+pub(super) fn other_type(name: &str, old: &Tensor, new: &Tensor) -> Told {
+    let (old, new) = (type_of(old), type_of(new));
+    let lines = vec![format!("{name} is {new} where the model gives {old}")];
+    Told { lines, json: json!({ "output": name, "types": [old, new] }) }
+}
+
+pub(super) fn differ(name: &str, difference: &Difference, len: u64) -> Told {
+    let Difference { index, values: [old, new], distance, count } = difference;
+    let by = if distance.is_finite() { format!(", by up to {}", short(*distance)) } else { String::new() };
+    let mut lines = vec![format!("{name} differs in {count} of {len} elements{by}")];
+    if !old.is_empty() {
+        let index: Vec<String> = index.iter().map(u64::to_string).collect();
+        lines.push(format!("most at [{}]: the model gives {old}, and the output {new}", index.join(", ")));
+    }
+    let distance = distance.is_finite().then_some(*distance);
+    let json = json!({
+        "output": name,
+        "index": index,
+        "values": [old, new],
+        "distance": distance,
+        "n_differing": count,
+        "n_elements": len,
+    });
+    Told { lines, json }
+}
+
+/// A number with the digits that matter.
+fn short(number: f64) -> String {
+    if (1e-4..1e6).contains(&number) { format!("{}", (number * 1e6).round() / 1e6) } else { format!("{number:.3e}") }
+}

@@ -1,0 +1,13 @@
+//! Pipelines that users ask for: by name, by level or by passes, with rules, conversions, options and instruments.
+
+mod around;
+mod instruments;
+mod named;
+mod request;
+mod stated;
+
+pub use instruments::{InstrumentRequest, OptionRequest};
+pub(crate) use instruments::{add_instruments, missing_functions};
+pub(crate) use request::NoPipeline;
+pub use request::{Chosen, PipelineRequest};
+pub use stated::StatedRules;

@@ -1,0 +1,36 @@
+//! Passes of the program, beside those of plugins.
+
+use crate::{listener::Listener, rules::Unsound};
+use relais::{
+    registry::Registry,
+    transform::{Pass, PassLibrary},
+};
+use std::sync::Arc;
+
+/// The rules of a pass of the program, which are judged before a pipeline runs that has the pass.
+pub trait JudgedRules: Send + Sync {
+    /// Returns the rules that change what a module computes; not all, if the listener stops it.
+    fn judge(&self, registry: &Registry, listener: &dyn Listener) -> Vec<Unsound>;
+}
+
+/// A pass of the program.
+#[derive(Clone)]
+pub struct OwnPass {
+    /// The pass.
+    pub pass: Pass,
+    /// The rules by which it rewrites.
+    pub rules: Vec<Arc<dyn JudgedRules>>,
+}
+
+impl From<Pass> for OwnPass {
+    fn from(pass: Pass) -> Self {
+        Self { pass, rules: Vec::new() }
+    }
+}
+
+/// A registry with the passes of the program beside those of its plugins.
+pub fn library(registry: &Registry, own: &[OwnPass]) -> PassLibrary<'static> {
+    let mut library = PassLibrary::shared(Arc::new(registry.clone()));
+    own.iter().for_each(|own| library.register(&own.pass));
+    library
+}

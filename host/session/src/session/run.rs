@@ -1,0 +1,205 @@
+//! The steps from a model that is ready to its result: running the passes, checking and writing what they left.
+
+use super::{
+    files::{Files, contents},
+    folder::Folder,
+    heard::Heard,
+    input::Input,
+    plan::Plan,
+};
+use crate::{
+    check::{Check, CheckFailed, CheckPassed, FailedOutput, RanPasses, Subject},
+    error::Error,
+    listener::{Listener, Notice},
+    model::{NotWritten, as_written, release, with_bodies},
+    request::Request,
+    result::{Cause, Course, Finished, Stopped},
+};
+use relais::{
+    ir::IRModule,
+    manager::{self, RunOptions},
+    pass::Instrument,
+    pipeline::Pipeline,
+    plugin::take_faults,
+};
+use std::{mem, sync::Arc, time::Instant};
+
+/// Passes that are to run over a model.
+pub(super) struct Run<'a> {
+    pub request: &'a Request,
+    pub instruments: &'a [Arc<dyn Instrument>],
+    pub heard: &'a Heard<'a>,
+    pub folder: &'a Folder,
+    pub began: &'a Instant,
+    pub plan: &'a Plan<'a>,
+    pub input: &'a Input,
+    pub check: Option<&'a Check<'a>>,
+    /// The passes that ran so far.
+    pub course: Course,
+}
+
+impl Run<'_> {
+    /// Runs the passes, and checks and writes what they left.
+    pub fn result(mut self, pipeline: Pipeline, files: &Files<'_>) -> Result<Finished, Box<Stopped>> {
+        match self.finish(pipeline, files) {
+            Ok(finished) => Ok(Finished { course: self.course, ..finished }),
+            Err(stopped) => {
+                let course = Course { elapsed: self.began.elapsed(), ..self.course };
+                Err(Box::new(Stopped { course: Some(course), ..*stopped }))
+            }
+        }
+    }
+
+    /// The same; the course of what it returns is empty.
+    fn finish(&mut self, pipeline: Pipeline, files: &Files<'_>) -> Result<Finished, Box<Stopped>> {
+        let module = self.passes(&pipeline)?;
+        // The objects that the passes created are dropped before anything is written: their plugins may fail at that too.
+        self.folder.after(|| drop(pipeline));
+        dropped()?;
+        let mut module = self.released(module)?;
+        if let Some((output, _)) = &files.output {
+            output.prepare(&mut module, &self.plan.registry)?;
+        }
+        let checked = self.folder.after(|| self.checked(&module));
+        let mut finished = Finished {
+            checked: checked.map_err(|failed| self.kept(*failed, &module, files))?,
+            given: self.input.model.module.clone(),
+            course: Course::default(),
+            written: None,
+            after: None,
+            read: files.read.clone(),
+            plugins: self.plan.registry.clone(),
+            notices: Vec::new(),
+            module,
+        };
+        self.write(files, &mut finished)?;
+        Ok(finished)
+    }
+
+    /// Runs the passes, and writes reproducers of those that fail.
+    fn passes(&mut self, pipeline: &Pipeline) -> Result<IRModule, Box<Stopped>> {
+        let catalogue = self.plan.catalogue();
+        let run = || manager::run(pipeline, &self.input.hidden, catalogue, &self.options());
+        let (result, report) = match self.folder.after(run) {
+            Ok((module, report)) => (Ok(module), report),
+            Err(mut failure) => {
+                let report = mem::take(&mut failure.report);
+                (Err(failure), report)
+            }
+        };
+        self.course.report = report;
+        if let Some(reproducers) = &self.request.reproducers {
+            let write = || reproducers.write(pipeline, &self.course.report, catalogue);
+            let (written, why) = self.folder.after(write);
+            self.course.reproducers = written;
+            let notice = why.map(|why| Notice::warning(format_args!("no reproducer was written: {why}")));
+            notice.iter().for_each(|notice| self.heard.notice(notice));
+        }
+        result.map_err(|failure| {
+            Stopped::new(Error::new(&failure).with_code(failure.kind.code()), Cause::Failed(failure))
+        })
+    }
+
+    fn options(&self) -> RunOptions<'_> {
+        RunOptions {
+            verify: self.request.verify,
+            remarks: self.request.remarks,
+            instruments: self.instruments.to_vec(),
+            output: self.heard.output(),
+            stop_after: self.request.stop_after,
+            cancel: self.heard.cancel(),
+            progress: self.heard.progress(),
+            ..RunOptions::default()
+        }
+    }
+
+    /// Runs the passes again, up to an execution. Instruments have seen the run already.
+    fn again(&self, stop_after: u64) -> Result<IRModule, String> {
+        let mut spec = self.plan.spec.clone();
+        spec.run.instruments.clear();
+        let pipeline = spec.resolve(self.plan.catalogue()).map_err(|faults| faults.to_string())?;
+        let options = RunOptions {
+            instruments: Vec::new(),
+            output: None,
+            progress: None,
+            stop_after: Some(stop_after),
+            ..self.options()
+        };
+        let ran = manager::run(&pipeline, &self.input.hidden, self.plan.catalogue(), &options);
+        let (mut module, _) = ran.map_err(|failure| failure.to_string())?;
+        release(&mut module, self.input.n_kept).map_err(|error| error.to_string())?;
+        Ok(module)
+    }
+
+    /// Makes nodes what they were before passes, and says if some are gone.
+    fn released(&self, mut module: IRModule) -> Result<IRModule, Error> {
+        if let Some(warning) = release(&mut module, self.input.n_kept)? {
+            self.heard.notice(&Notice::warning(warning));
+        }
+        Ok(module)
+    }
+
+    /// Compares what passes left with the model, if the request wants that.
+    fn checked(&self, left: &IRModule) -> Result<Option<CheckPassed>, Box<CheckFailed>> {
+        let Some(check) = self.check else { return Ok(None) };
+        let registry = &self.plan.registry;
+        let complete = |module: &IRModule| Ok(with_bodies(module, &self.input.model.operators, registry)?.into_owned());
+        let passed = check.run(&Subject {
+            before: &complete(&self.input.model.module)?,
+            after: &complete(left)?,
+            passes: Some(RanPasses {
+                left,
+                executions: &self.course.report.executions,
+                rerun: &|stop_after| self.again(stop_after),
+                complete: &complete,
+            }),
+            registry,
+            listener: self.heard,
+        })?;
+        Ok(Some(passed))
+    }
+
+    /// The failure, once the output that failed its check was kept or not.
+    fn kept(&self, failed: CheckFailed, module: &IRModule, files: &Files<'_>) -> Box<Stopped> {
+        let failed = match &files.output {
+            None => failed,
+            Some(_) if self.request.check.failed == FailedOutput::Discard => failed.discard(),
+            Some((output, destination)) => failed.keep(destination.file(), |to| {
+                let Input { model, .. } = self.input;
+                let format = output.format(model.format);
+                let write = || -> Result<(), NotWritten> {
+                    let module = as_written(module, format, &model.operators, &self.plan.registry)?;
+                    output.write(&module, to, format).map(drop)
+                };
+                write().map_err(|error| error.error().to_string())
+            }),
+        };
+        Stopped::new(failed.error.clone(), Cause::Check(Box::new(failed)))
+    }
+
+    /// Writes the output, and counts what it contains.
+    fn write(&mut self, files: &Files<'_>, finished: &mut Finished) -> Result<(), Box<Stopped>> {
+        let Some((output, destination)) = &files.output else {
+            self.course.elapsed = self.began.elapsed();
+            return Ok(());
+        };
+        self.heard.begins("writing the model");
+        let Input { model, .. } = self.input;
+        let format = output.format(model.format);
+        let module = as_written(&finished.module, format, &model.operators, &self.plan.registry)?;
+        let written = output.write(&module, destination, format)?;
+        self.course.elapsed = self.began.elapsed();
+        finished.after = self.request.is_counted().then(|| contents(&module, destination, &written)).transpose()?;
+        finished.written = Some(written);
+        Ok(())
+    }
+}
+
+/// Returns the failures of plugins while their objects were dropped.
+fn dropped() -> Result<(), Box<Stopped>> {
+    let faults = take_faults();
+    let Some((first, others)) = faults.split_first() else { return Ok(()) };
+    let error = Error::new(format_args!("while it was dropped, {first}"));
+    let error = others.iter().fold(error, Error::with_line).with_line("nothing was written");
+    Err(Stopped::new(error, Cause::Dropped))
+}
