@@ -1,7 +1,6 @@
 //! `docs/tvm-documents.md`: each row has an answer, and the tests, cases, commands and passes that it names are there.
 
-use crate::english;
-use relais_tests::cli::relais;
+use relais_tests::{cli::relais, page::find};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -22,8 +21,8 @@ fn root() -> PathBuf {
 fn tests() -> Vec<String> {
     let mut files = Vec::new();
     for folder in FOLDERS {
-        english::files(&root().join(folder), "rs", &mut files);
-        english::files(&root().join(folder), "py", &mut files);
+        find(&root().join(folder), "rs", &mut files);
+        find(&root().join(folder), "py", &mut files);
     }
     let mut tests = Vec::new();
     for file in files {

@@ -4,6 +4,7 @@
 //! and `//` comments of all Rust sources. The messages of the crates, which are their string literals, are looked at for
 //! the first phrase alone. Text between backticks is not looked at.
 
+use relais_tests::page::find;
 use std::{
     fmt::Write,
     fs,
@@ -298,31 +299,13 @@ fn of_messages(source: &str) -> Vec<usize> {
     found
 }
 
-/// The files below a folder that end like this.
-pub(crate) fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
-    entries.sort_by_key(|entry| entry.file_name());
-    for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name());
-        // Pages of passes are made of comments in sources.
-        let is_left_out = ["target", "passes"].iter().any(|left_out| name == *left_out)
-            || name.to_string_lossy().starts_with('.')
-            || entry.file_type().unwrap().is_symlink();
-        if path.is_dir() && !is_left_out {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|e| e == extension) {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn the_pages_and_comments_have_none_of_the_phrases() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let (mut pages, mut sources) = (Vec::new(), Vec::new());
-    files(root, "md", &mut pages);
+    find(root, "md", &mut pages);
     for folder in ["host", "plugin-api", "plugins", "tests"] {
-        files(&root.join(folder), "rs", &mut sources);
+        find(&root.join(folder), "rs", &mut sources);
     }
     assert!(pages.len() > 10 && sources.len() > 300, "{} pages, {} sources", pages.len(), sources.len());
     let mut report = String::new();
@@ -344,7 +327,7 @@ fn no_message_has_the_phrase() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut sources = Vec::new();
     for folder in ["host", "plugin-api", "plugins", "python/src"] {
-        files(&root.join(folder), "rs", &mut sources);
+        find(&root.join(folder), "rs", &mut sources);
     }
     let mut report = String::new();
     for path in &sources {
