@@ -1,9 +1,10 @@
-//! The binary and the plugins that cargo builds for the tests: `cargo test` itself never refreshes a `cdylib`.
+//! The program and the plugins that cargo builds for the tests: `cargo test` puts no `cdylib` beside the program.
 
 use crate::cli::Run;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{LazyLock, Mutex},
@@ -11,7 +12,7 @@ use std::{
 
 /// The build outputs of this workspace.
 pub struct Workspace {
-    /// The binary `relais`. The plugins are beside it, where it finds them.
+    /// The program `relais`, in a folder where nothing is but the plugins, which it finds there.
     pub relais: PathBuf,
     /// The plugins that are shipped with it.
     pub plugins: Vec<PathBuf>,
@@ -20,7 +21,8 @@ pub struct Workspace {
 }
 
 static WORKSPACE: LazyLock<Workspace> = LazyLock::new(build_workspace);
-static PLUGINS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+static PLUGINS: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(build_plugins);
+static OTHERS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// Builds the host and its plugins in the profile of the running test, once in a process.
 ///
@@ -30,12 +32,21 @@ pub fn workspace() -> &'static Workspace {
     &WORKSPACE
 }
 
-/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and returns its library.
+/// Builds the crates of `tests/plugins` as their authors would, once in a process, and returns the library of
+/// `tests/plugins/NAME`.
 ///
 /// # Panics
-/// Panics if it does not build, or makes no library.
+/// Panics if they do not build, or there is no such crate.
 pub fn plugin(name: &str) -> PathBuf {
-    library(&plugin_source(name))
+    PLUGINS.get(name).unwrap_or_else(|| panic!("`tests/plugins/{name}` has no library")).clone()
+}
+
+fn build_plugins() -> BTreeMap<String, PathBuf> {
+    let mut cargo = author_cargo();
+    cargo.args(BUILD).args(["--workspace", "--exclude", "mistakes", "--manifest-path"]);
+    let libraries = artifacts_of(cargo.arg(plugin_source("Cargo.toml"))).libraries.into_iter();
+    let name = |folder: &Path| folder.file_name().expect("a crate has a folder").to_string_lossy().into_owned();
+    libraries.map(|library| (name(&library.folder), library.file)).collect()
 }
 
 /// Builds a crate outside this workspace as its author would, once in a process, and returns its library.
@@ -43,7 +54,7 @@ pub fn plugin(name: &str) -> PathBuf {
 /// # Panics
 /// Panics if it does not build, or makes no library.
 pub fn library(folder: &Path) -> PathBuf {
-    let mut built = PLUGINS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut built = OTHERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(path) = built.get(folder) {
         return path.clone();
     }
@@ -51,8 +62,8 @@ pub fn library(folder: &Path) -> PathBuf {
     let artifacts = artifacts_of(cargo.args(BUILD).arg("--manifest-path").arg(folder.join("Cargo.toml")));
     let library = artifacts.libraries.into_iter().next();
     let library = library.unwrap_or_else(|| panic!("`{}` has no target of the type `cdylib`", folder.display()));
-    built.insert(folder.to_owned(), library.clone());
-    library
+    built.insert(folder.to_owned(), library.file.clone());
+    library.file
 }
 
 /// Runs the tests of a crate outside this workspace, and returns their output.
@@ -87,6 +98,14 @@ pub fn plugin_source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins").join(name)
 }
 
+/// Gives a crate outside this workspace the versions of other crates that are there without the network.
+///
+/// # Panics
+/// Panics if its folder cannot be written.
+pub fn lock_versions(folder: &Path) {
+    fs::copy(plugin_source("Cargo.lock"), folder.join("Cargo.lock")).expect("the folder can be written");
+}
+
 /// Cargo's folder for the files of tests, as seen from the running test, which is in `deps`.
 fn scratch() -> PathBuf {
     let test = std::env::current_exe().expect("the running test has a path");
@@ -96,23 +115,40 @@ fn scratch() -> PathBuf {
 
 fn build_workspace() -> Workspace {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the workspace");
-    // All of it, and so with the features that cargo has built everything with for the tests.
+    // Of all packages, and so with the features that cargo has built everything with for the tests; and nothing but the
+    // program, whose dependencies the plugins are.
     let mut cargo = cargo();
-    cargo.current_dir(root).args(BUILD).arg("--workspace");
+    cargo.current_dir(root).args(BUILD).args(["--workspace", "--bin", "relais"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     let Artifacts { executables, libraries } = artifacts_of(&mut cargo);
-    let is_relais = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == "relais");
-    let relais = executables.into_iter().find(is_relais).expect("the workspace has a binary `relais`");
-    let target = relais.parent().and_then(Path::parent).expect("cargo builds into a folder for each profile");
-    Workspace { scratch: target.join("tmp"), relais, plugins: libraries }
+    let [relais] = &executables[..] else { panic!("the workspace has one program `relais`: {executables:?}") };
+    let folder = scratch().join(if cfg!(debug_assertions) { "program-debug" } else { "program" });
+    fs::create_dir_all(&folder).expect("the scratch folder can be written");
+    let plugins = libraries.iter().map(|library| link(&library.file, &folder)).collect();
+    Workspace { relais: link(relais, &folder), plugins, scratch: scratch() }
+}
+
+/// Gives a file a second name in a folder, in place of an older one that is there.
+fn link(file: &Path, folder: &Path) -> PathBuf {
+    let name = file.file_name().expect("cargo names its files");
+    let (path, draft) = (folder.join(name), folder.join(format!("{}.{}", name.display(), std::process::id())));
+    fs::hard_link(file, &draft).and_then(|()| fs::rename(&draft, &path)).expect("the scratch folder can be written");
+    let _ = fs::remove_file(draft);
+    path
 }
 
 #[derive(Default)]
 struct Artifacts {
     executables: Vec<PathBuf>,
-    libraries: Vec<PathBuf>,
+    libraries: Vec<Library>,
+}
+
+/// A shared library, and the folder of its crate.
+struct Library {
+    folder: PathBuf,
+    file: PathBuf,
 }
 
 const BUILD: [&str; 3] = ["build", "--quiet", "--message-format=json-render-diagnostics"];
@@ -139,8 +175,10 @@ impl Artifacts {
         let mut types = message["target"]["crate_types"].as_array().into_iter().flatten();
         if types.any(|kind| kind == "cdylib") {
             let files = message["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            let libraries = files.filter(|file| file.ends_with(std::env::consts::DLL_SUFFIX)).map(PathBuf::from);
-            self.libraries.extend(libraries);
+            let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
+            let folder = manifest.parent().unwrap_or(manifest);
+            let libraries = files.filter(|file| file.ends_with(std::env::consts::DLL_SUFFIX));
+            self.libraries.extend(libraries.map(|file| Library { folder: folder.to_owned(), file: file.into() }));
         }
     }
 }

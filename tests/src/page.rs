@@ -4,7 +4,11 @@
 //! output of a command, `…` stands for any lines, and numbers with a unit of time, of memory, or with `%` are not
 //! compared.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// A fenced block.
 pub struct Block {
@@ -127,14 +131,14 @@ fn comparable(line: &str) -> String {
 /// # Panics
 /// Panics if one does not.
 pub fn check_links(path: &Path) {
-    let page = &std::fs::read_to_string(path).expect("a page is text");
+    let page = &fs::read_to_string(path).expect("a page is text");
     for link in page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
         let (file, name) = link.split_once('#').unwrap_or((link, ""));
         let there = match file {
             "" => Some(page.to_owned()),
             file => {
                 let path = path.with_file_name(file);
-                std::fs::read_to_string(&path).ok().or_else(|| path.exists().then(String::new))
+                fs::read_to_string(&path).ok().or_else(|| path.exists().then(String::new))
             }
         };
         let there = there.unwrap_or_else(|| panic!("{}: `{link}` leads nowhere", path.display()));
@@ -151,6 +155,27 @@ fn anchor(heading: &str) -> String {
     let title = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Adds the files below a folder that have this extension.
+///
+/// # Panics
+/// Panics if a folder cannot be read.
+pub fn find(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).and_then(Iterator::collect).expect("the folder can be read");
+    entries.sort_by_key(|entry| entry.file_name());
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name());
+        // Pages of passes are made of comments in sources.
+        let is_left_out = ["target", "passes"].iter().any(|left_out| name == *left_out)
+            || name.to_string_lossy().starts_with('.')
+            || entry.file_type().expect("the folder can be read").is_symlink();
+        if path.is_dir() && !is_left_out {
+            find(&path, extension, found);
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,58 +1,117 @@
-//! The judge (`tests/judge`) and the tests of the Python package (`python/`), each run in a Python environment of its own.
+//! The judge (`tests/judge`) and the tests of the Python package (`python/`), in one Python environment.
+//!
+//! Making the environment needs the network; once it is there, nothing does.
 
 use crate::{
-    cargo_built::{author_cargo, plugin, workspace},
+    cargo_built::{plugin, workspace},
     cli::Run,
 };
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     process::Command,
     sync::LazyLock,
 };
 
-/// A file in an environment that has everything.
-const WHOLE: &str = "whole";
+/// The lists of the packages in the environment.
+const REQUIREMENTS: [&str; 2] = ["tests/judge/requirements.txt", "python/tests/requirements.txt"];
 
-static PYTHON: LazyLock<Result<PathBuf, String>> =
-    LazyLock::new(|| environment("judge", "tests/judge/requirements.txt"));
+static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(environment);
 
 static MODELS: LazyLock<Result<Models, String>> = LazyLock::new(|| collect(&[]));
 
-/// The interpreter of an environment with the packages that a file lists.
-fn environment(name: &str, requirements: &str) -> Result<PathBuf, String> {
-    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(requirements);
-    let list = fs::read_to_string(&requirements).map_err(|error| format!("`{}`: {error}", requirements.display()))?;
-    // By content, so that an environment never holds the packages of an older list.
-    let mut hasher = DefaultHasher::new();
-    list.hash(&mut hasher);
-    let folder = workspace().scratch.join(format!("{name}-{:016x}", hasher.finish()));
+/// The interpreter of the environment, which is made unless it is what its stamp says.
+fn environment() -> Result<PathBuf, String> {
+    let folder = workspace().scratch.join("venv");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let made = || if folder.join(WHOLE).exists() { Ok(()) } else { make(&folder, &requirements) };
-    alone(&folder.with_extension("lock"), made)?;
-    Ok(python)
+    let stamp = stamp()?;
+    let is_stamped = |folder: &Path| fs::read_to_string(folder.join("stamp")).is_ok_and(|old| old == stamp);
+    alone(&folder.with_extension("lock"), || {
+        if !is_stamped(&folder) {
+            make(&folder, &python)?;
+            fs::write(folder.join("stamp"), &stamp).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+        }
+        Ok(python)
+    })
 }
 
-/// The interpreter of an environment where the Python package is installed.
+/// What the environment is made of: the interpreter and the packages.
+fn stamp() -> Result<String, String> {
+    let mut stamp = step(
+        base_python().args(["-c", "import sys, venv; print(sys.base_prefix, sys.version)"]),
+        "these tests need Python 3.11 or later with its module `venv` (on Debian and Ubuntu: the package \
+         `python3-venv`); `PYTHON` may name the interpreter",
+    )?;
+    for list in REQUIREMENTS.map(in_repository) {
+        stamp += &fs::read_to_string(&list).map_err(|error| format!("`{}`: {error}", list.display()))?;
+    }
+    Ok(stamp)
+}
+
+/// Makes the environment.
+fn make(folder: &Path, python: &Path) -> Result<(), String> {
+    let _ = fs::remove_dir_all(folder);
+    step(base_python().args(["-m", "venv"]).arg(folder), "a Python environment cannot be made")?;
+    // Bytecode is written where the tests say when they run.
+    let mut pip = pip(python);
+    pip.args(["--no-compile", "--retries", "10"]);
+    for list in REQUIREMENTS.map(in_repository) {
+        pip.arg("--requirement").arg(list);
+    }
+    let help = format!(
+        "these tests install the packages that `{}` list from PyPI, which needs the network, once: run them again where there \
+         is one, or let `PIP_INDEX_URL` or `PIP_FIND_LINKS` say where the packages are",
+        REQUIREMENTS.join("` and `")
+    );
+    step(&mut pip, &help).map(drop)
+}
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+fn base_python() -> Command {
+    Command::new(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()))
+}
+
+fn pip(python: &Path) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip
+}
+
+/// Runs a command, and returns what it prints.
+fn step(command: &mut Command, help: &str) -> Result<String, String> {
+    let said = match command.output() {
+        Ok(output) if output.status.success() => return Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("{help}\n{command:?} failed: {}", said.trim_end()))
+}
+
+/// The interpreter of the environment, once the Python package is installed in it.
 static PACKAGE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-    let python = environment("python", "python/tests/requirements.txt")?;
-    alone(&workspace().scratch.join("python.lock"), || {
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        pip.args(["--no-build-isolation", "--no-deps"]);
-        // Built as other crates outside the workspace are, with what they share.
-        pip.envs(author_cargo().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let python = PYTHON.as_ref().map_err(Clone::clone)?;
+    let scratch = &workspace().scratch;
+    alone(&scratch.join("venv.lock"), || {
+        let mut pip = pip(python);
+        pip.args(["--no-index", "--no-build-isolation", "--no-deps"]);
         let bin = python.parent().map(Path::to_owned);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(bin.into_iter().chain(std::env::split_paths(&path)));
         pip.env("PATH", path.map_err(|error| error.to_string())?);
-        // The command line is there.
+        // The command line is there. The library is built with what the program is built of, and put elsewhere: beside
+        // the program it would be taken for a plugin. With the feature it is built of the same features.
         pip.env("RELAIS_PROGRAM", &workspace().relais);
-        step(pip.env("MATURIN_PEP517_ARGS", "--profile dev").arg(package()), "the Python package is not installed")
+        pip.env("CARGO_BUILD_BUILD_DIR", scratch.parent().expect("it is in cargo's target folder"));
+        pip.env("CARGO_TARGET_DIR", scratch.join("python"));
+        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+        pip.env("MATURIN_PEP517_ARGS", format!("--features program --profile {profile}"));
+        step(pip.arg(package()), "the Python package is not installed")
     })?;
-    Ok(python)
+    Ok(python.clone())
 });
 
 /// The folder of the Python package's sources.
@@ -60,8 +119,7 @@ pub fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../python")
 }
 
-/// Builds the Python package, installs it into an environment of its own, and runs a file of its tests there. Returns what
-/// they print.
+/// Builds the Python package, installs it, and runs a file of its tests. Returns what they print.
 ///
 /// # Panics
 /// Panics if the package is not installed or a test fails, with what was printed.
@@ -83,7 +141,7 @@ pub fn package_python() -> Command {
     let mut python = Command::new(PACKAGE.as_ref().unwrap_or_else(|why| panic!("{why}")));
     // Not where the package's sources are, which would be taken for it.
     python.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
-    python.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
+    python.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("bytecode"));
     python
 }
 
@@ -210,33 +268,6 @@ fn command(module: &str) -> Result<Command, String> {
     let python = PYTHON.as_ref().map_err(Clone::clone)?;
     let mut command = Command::new(python);
     command.args(["-m", module]).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RELAIS_PLUGIN_PATH");
-    command.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("judge-bytecode"));
+    command.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("bytecode"));
     Ok(command)
-}
-
-/// Makes the environment; its last act is the mark that it is whole.
-fn make(folder: &Path, requirements: &Path) -> Result<(), String> {
-    let _ = fs::remove_dir_all(folder);
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    step(
-        Command::new(python).args(["-m", "venv"]).arg(folder),
-        "these tests need Python 3.11 or later with its module `venv` (on Debian and Ubuntu: the package \
-         `python3-venv`); `PYTHON` may name the interpreter",
-    )?;
-    let bin = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
-    let mut pip = Command::new(bin.join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "10"]);
-    pip.arg("--requirement").arg(requirements);
-    let help = format!("these tests install `{}` from PyPI, which needs a network", requirements.display());
-    step(&mut pip, &help)?;
-    fs::write(folder.join(WHOLE), "").map_err(|error| format!("`{}`: {error}", folder.display()))
-}
-
-fn step(command: &mut Command, help: &str) -> Result<(), String> {
-    let said = match command.output() {
-        Ok(output) if output.status.success() => return Ok(()),
-        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(format!("{help}\n{command:?} failed: {}", said.trim_end()))
 }

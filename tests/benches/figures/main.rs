@@ -60,7 +60,7 @@ fn shipped() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is inside the target folder");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let target_dir = target.to_str().expect("the target folder is text");
-    cargo_build(&["--workspace", "--manifest-path", root, "--target-dir", target_dir]);
+    cargo_build(&["--manifest-path", root, "--target-dir", target_dir]);
     target.join("release")
 }
 

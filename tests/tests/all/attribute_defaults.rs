@@ -72,11 +72,14 @@ fn said(
 /// A version of an operator of ONNX, and one of its attributes with a default.
 type Key = (&'static str, u32, &'static str);
 
+/// A node case, with the values of its inputs that the case gives.
+type Case<'a> = (&'a Node, Vec<Option<Tensor>>);
+
 /// Calls `check` with each version of an operator of ONNX, and a function that tells what is said of a call whose attribute
 /// of a name has another value, or none.
 fn each_version(mut check: impl FnMut(&Operator, &dyn Fn(&str, Option<&AttrData>) -> Said)) {
     let registry = registry();
-    let mut nodes: BTreeMap<&str, Vec<(&Node, Vec<Option<Tensor>>)>> = BTreeMap::new();
+    let mut nodes: BTreeMap<&str, Vec<Case<'_>>> = BTreeMap::new();
     for case in cases() {
         let [node] = case.nodes.as_slice() else { continue };
         let inputs = node.inputs.iter().map(|name| case.values.get(name).cloned()).collect();

@@ -86,5 +86,5 @@ fn place(span: &Value) -> String {
 }
 
 fn is_own(span: &Value) -> bool {
-    span["file_name"].as_str().is_some_and(|file| file.starts_with("src/bin/"))
+    span["file_name"].as_str().is_some_and(|file| file.starts_with("mistakes/src/bin/"))
 }

@@ -2,7 +2,7 @@
 //! changed, `cargo build`, a run, and the steps after it.
 
 use relais_tests::{
-    cargo_built::{author_cargo, plugin_source, plugin_target, workspace},
+    cargo_built::{author_cargo, lock_versions, plugin_target, workspace},
     cli::{Run, command, files, folder},
 };
 use std::{
@@ -45,7 +45,7 @@ impl Desk {
     /// Runs cargo in a crate, without the network: with the versions and in the folder of the other authors' crates.
     fn cargo(&self, name: &str, args: &[&str]) -> Run {
         let folder = self.folder.join(name);
-        fs::copy(plugin_source("author").join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        lock_versions(&folder);
         let mut cargo = author_cargo();
         cargo.current_dir(folder).args(args).env("CARGO_NET_OFFLINE", "true");
         Run::of(&mut cargo).expect_success()

@@ -2,7 +2,7 @@
 //! a reader who has a copy of the repository in the folder `relais` and nothing else.
 
 use relais_tests::{
-    cargo_built::{author_cargo, plugin_source, plugin_target},
+    cargo_built::{author_cargo, lock_versions, plugin_target},
     cli::{Run, command, folder},
     page::{self, Block, commands, is_as},
 };
@@ -91,7 +91,7 @@ impl Reader {
     /// Puts the build outputs of the other tests where those of his crate would be.
     fn gets_going(&self, name: &str) {
         let folder = self.here.join(name);
-        fs::copy(plugin_source("author").join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        lock_versions(&folder);
         fs::create_dir_all(plugin_target()).unwrap();
         std::os::unix::fs::symlink(plugin_target(), folder.join("target")).unwrap();
     }

@@ -1,7 +1,6 @@
 //! A model that is written loads (rule C10): the checker of `onnx` accepts it, and onnxruntime loads it where it has the
 //! operators. `models.rs` demands it of models that were read.
 
-use super::english;
 use relais::{
     manager::{self, RunOptions},
     onnx::{self, ExternalData, ReadOptions, WriteOptions},
@@ -21,7 +20,8 @@ use relais_tests::{
     cli::{files, folder},
     evaluator as _,
     filetest::cases,
-    graph as _, operators as _, page,
+    graph as _, operators as _,
+    page::{self, find},
     venv::{judge, judge_tests, models},
 };
 use std::{
@@ -161,9 +161,9 @@ const PARTS: &[(&str, &str)] = &[
 fn c10_the_programs_of_the_pages_pass_the_checker_and_load() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = Vec::new();
-    english::files(root, "md", &mut found);
-    english::files(&root.join("docs/passes"), "md", &mut found);
-    english::files(&root.join("docs/examples"), "relay", &mut found);
+    find(root, "md", &mut found);
+    find(&root.join("docs/passes"), "md", &mut found);
+    find(&root.join("docs/examples"), "relay", &mut found);
     let mut written = Written::into("written-pages");
     let mut unparsed = Vec::new();
     for file in found {

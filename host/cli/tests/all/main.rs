@@ -1,8 +1,11 @@
 //! The tests of the host through its library and its binary: one program, so that there is one thing to link.
 
+mod command_line;
 mod common;
 mod dump;
+mod extract;
 mod golden;
+mod input_shapes;
 mod plugin_built;
 mod plugin_config;
 mod plugin_context;

@@ -6,6 +6,7 @@ use relais::{
     plugin::Refusal,
     registry::{CreateError, Registry},
 };
+use relais_tests::cargo_built::{author_cargo, lock_versions, plugin_target};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -58,20 +59,21 @@ static SOURCE: LazyLock<PathBuf> = LazyLock::new(|| {
     let text = fs::read_to_string(&manifest).unwrap();
     let text = text.replace("../../../plugin-api", root.join("plugin-api").to_str().unwrap());
     assert_eq!(text.matches("[lib]\n").count(), 1);
-    fs::write(&manifest, text.replace("[lib]\n", "[lib]\nname = \"sample_built\"\n")).unwrap();
+    let text = text.replace("[lib]\n", "[lib]\nname = \"sample_built\"\n");
+    fs::write(&manifest, format!("[workspace]\n\n{text}")).unwrap();
+    lock_versions(&dir);
     manifest
 });
 
 /// Builds the sample plugin for the configuration; arguments after `--` are the compiler's.
 fn build(name: &str, cargo: &[&str], compiler: &[String]) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
-    let mut command = crate::common::cargo();
-    command.args(["rustc", "--quiet", "--lib", "--manifest-path"]).arg(&*SOURCE).arg("--target-dir").arg(&target);
+    let mut command = author_cargo();
+    command.args(["rustc", "--quiet", "--lib", "--manifest-path"]).arg(&*SOURCE);
     assert!(command.args(cargo).arg("--").args(compiler).status().unwrap().success(), "{name} builds");
     let profile = if cargo.contains(&"--release") { "release" } else { "debug" };
     let file = format!("{}sample_built{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = folder(&format!("built-{name}")).join("plugin.so");
-    fs::copy(target.join(profile).join(file), &library).unwrap();
+    fs::copy(plugin_target().join(profile).join(file), &library).unwrap();
     library
 }
 

@@ -1,5 +1,5 @@
 //! The examples of the pages about running, pipelines, the plugin API and embedding, which share their files: each is
-//! compiled and run, or marked with the reason why it is not. The links of all documents, and the book's contents.
+//! compiled and run, or marked with the reason why it is not.
 //!
 //! Above a block, `<!-- file: NAME -->` puts it into the folder that commands run in, and `<!-- not run: WHY -->` says
 //! why it is not run. In the output of a command, `…` stands for any lines, and numbers with a unit of time, of memory,
@@ -7,7 +7,6 @@
 
 mod host;
 
-use super::english;
 use relais::{
     pipeline::{Disk, PipelineSpec},
     plugin::{Policy, discover},
@@ -15,8 +14,8 @@ use relais::{
 };
 use relais_tests::{
     cargo_built::{author_cargo, plugin, plugin_source, workspace},
-    cli::{Run, command, files, folder, relais},
-    page::{self, Block, check_links, commands, is_as},
+    cli::{Run, command, folder, relais},
+    page::{self, Block, commands, is_as},
 };
 use std::{
     collections::BTreeSet,
@@ -187,32 +186,4 @@ fn the_plugin_of_the_page_passes_its_own_tests() {
     cargo.args(["test", "--quiet", "--manifest-path"]).arg(plugin_source("guide").join("Cargo.toml"));
     let run = Run::of(&mut cargo);
     assert!(run.status == Some(0) && run.stdout.contains("1 passed"), "{}{}", run.stdout, run.stderr);
-}
-
-/// Returns all documents, those that are generated included.
-fn documents() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = Vec::new();
-    english::files(root, "md", &mut found);
-    english::files(&root.join("docs/passes"), "md", &mut found);
-    found
-}
-
-#[test]
-fn every_link_of_every_document_leads_somewhere() {
-    let documents = documents();
-    assert!(documents.len() > 50, "{documents:?}");
-    documents.iter().for_each(|page| check_links(page));
-}
-
-/// `tests/book/run` adds the pages in the folders of `passes/README.md` and `examples/README.md`.
-#[test]
-fn the_book_has_every_page_once() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
-    let of_folder = files(&docs).into_iter().filter(|name| name.ends_with(".md") && name != "SUMMARY.md");
-    let others = ["passes/README.md", "examples/README.md", "../README.md", "../ARCHITECTURE.md", "../CHANGELOG.md"];
-    for page in of_folder.chain(others.map(str::to_owned)) {
-        assert_eq!(summary.matches(&format!("]({page})")).count(), 1, "{page}");
-    }
 }

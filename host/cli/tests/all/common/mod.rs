@@ -16,32 +16,15 @@ use relais_plugin_api::{
     diagnostics::Diagnostic,
     options::Value,
 };
+use relais_tests::cargo_built::{author_cargo, plugin, plugin_target};
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
     sync::{LazyLock, Mutex, PoisonError},
 };
 
 /// Trusts folders that everybody may write: the system's temporary one may be one of them.
 pub const TRUSTING: Policy = Policy { writable: WritableFiles::Allow };
-
-/// Cargo, without debug information, which is not needed for these crates.
-pub fn cargo() -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
-    cargo
-}
-
-/// Builds a crate of `tests/plugins` as an author would, and returns its library.
-fn build(name: &str, library: &str) -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/plugins").join(name).join("Cargo.toml");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
-    let mut cargo = cargo();
-    cargo.args(["build", "--quiet", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&target);
-    assert!(cargo.status().unwrap().success(), "the plugin `{name}` builds");
-    target.join("debug").join(format!("{}{library}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
-}
 
 /// Copies the files below a folder, build folders and tests apart.
 pub fn copy(from: &Path, to: &Path) {
@@ -76,7 +59,6 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
     // A library with its own name, because it is beside those of other crates.
     let crate_name = format!("mark_{}", name.replace('-', "_"));
     let of_workspace = [
-        ("mark/Cargo.toml", "[workspace]\n", ""),
         ("mark/Cargo.toml", "../../../plugin-api", "../plugin-api"),
         ("mark/Cargo.toml", "[lib]\n", &format!("[lib]\nname = \"{crate_name}\"\n")),
     ];
@@ -86,21 +68,20 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
         assert_eq!(text.matches(from).count(), 1, "`{from}` in {}", path.display());
         fs::write(path, text.replace(from, to)).unwrap();
     }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
-    let mut cargo = cargo();
+    let mut cargo = author_cargo();
     cargo.args(["build", "--quiet", "-p", "mark", "--manifest-path"]).arg(dir.join("Cargo.toml")).args(arguments);
-    assert!(cargo.arg("--target-dir").arg(&target).status().unwrap().success(), "{name} builds");
+    assert!(cargo.status().unwrap().success(), "{name} builds");
     let library = format!("{}{crate_name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let profile = if arguments.contains(&"--release") { "release" } else { "debug" };
     let plugin = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
-    fs::copy(target.join(profile).join(library), &plugin).unwrap();
+    fs::copy(plugin_target().join(profile).join(library), &plugin).unwrap();
     plugin
 }
 
-pub static SAMPLE: LazyLock<PathBuf> = LazyLock::new(|| build("sample", "sample_passes"));
-pub static RULES: LazyLock<PathBuf> = LazyLock::new(|| build("rules", "acme_rules"));
-pub static RIVAL: LazyLock<PathBuf> = LazyLock::new(|| build("rival", "acme_rival"));
-pub static MARK: LazyLock<PathBuf> = LazyLock::new(|| build("mark", "mark"));
+pub static SAMPLE: LazyLock<PathBuf> = LazyLock::new(|| plugin("sample"));
+pub static RULES: LazyLock<PathBuf> = LazyLock::new(|| plugin("rules"));
+pub static RIVAL: LazyLock<PathBuf> = LazyLock::new(|| plugin("rival"));
+pub static MARK: LazyLock<PathBuf> = LazyLock::new(|| plugin("mark"));
 
 /// An empty folder of that name.
 pub fn folder(name: &str) -> PathBuf {

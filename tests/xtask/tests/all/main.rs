@@ -1,0 +1,4 @@
+//! The commands of contributors.
+
+mod begun;
+mod command_line;
