@@ -545,7 +545,7 @@ fn rewrite(
     };
     FAILED.with_borrow_mut(|failed| failed.push(None));
     let _ends = Ends;
-    let compute: &pattern::Compute<'_> = &|f, body| body(&mut OpFactsTable::new(registry, f));
+    let compute: &pattern::WithOperators<'_> = &|f, body| body(&mut OpFactsTable::new(registry, f));
     let (mut facts, mut relations) = (OpFactsTable::empty(registry), OpFactsTable::empty(registry));
     let stats = pattern::apply_with(&mut editor, (&mut facts, compute), &mut relations, rules, explain);
     if let Some(error) = FAILED.with_borrow_mut(|failed| failed.last_mut().and_then(Option::take)) {

@@ -115,15 +115,16 @@ fn scratch() -> PathBuf {
 
 fn build_workspace() -> Workspace {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the workspace");
-    // Of all packages, and so with the features that cargo has built everything with for the tests; and nothing but the
-    // program, whose dependencies the plugins are.
+    // Of all packages, and so with the features that cargo has built everything with for the tests; and nothing but
+    // programs, of one of which the plugins are dependencies.
     let mut cargo = cargo();
-    cargo.current_dir(root).args(BUILD).args(["--workspace", "--bin", "relais"]);
+    cargo.current_dir(root).args(BUILD).args(["--workspace", "--bins"]);
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
     let Artifacts { executables, libraries } = artifacts_of(&mut cargo);
-    let [relais] = &executables[..] else { panic!("the workspace has one program `relais`: {executables:?}") };
+    let is_relais = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == "relais");
+    let relais = executables.iter().find(is_relais).expect("the workspace has a program `relais`");
     let folder = scratch().join(if cfg!(debug_assertions) { "program-debug" } else { "program" });
     fs::create_dir_all(&folder).expect("the scratch folder can be written");
     let plugins = libraries.iter().map(|library| link(&library.file, &folder)).collect();

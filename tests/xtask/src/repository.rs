@@ -23,11 +23,6 @@ impl Repository {
             .ok_or_else(|| Failure::new(&format!("`{}` is in no folder with the file `.ci/run`", here.display()), help))
     }
 
-    /// Cargo's folder for what it builds.
-    pub fn target(&self) -> PathBuf {
-        self.root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-    }
-
     /// Cargo, with the settings by which `.ci/run` builds.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
