@@ -9,15 +9,15 @@
 //! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
-//! - `Intervals` says what is known about integers, `Accesses` where memory is accessed, and in which turns of loops
-//!   the same elements.
-//! - `memory_needs` says what memory is needed when, `checked_arena` whether a plan of it holds.
+//! - [`memory_needs`] says what memory is needed when, [`checked_arena`] whether a plan of it holds.
+//! - With the feature `loop-analysis`, `Intervals` says what is known about integers, `Accesses` where memory is accessed,
+//!   and in which turns of loops the same elements.
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/kernels.md")]
 mod kernels {}
-#[cfg(all(doctest, feature = "loop-analysis"))]
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/emitters.md")]
 mod emitters {}
 #[cfg(doctest)]
@@ -30,13 +30,16 @@ pub use relais_ir::prim::{
     number_of, remove_unused, rule, value_type,
 };
 #[doc(inline)]
-pub use relais_ir::{PrimBuilder, count_fits, prim_func};
+pub use relais_ir::{
+    PrimBuilder, count_fits,
+    memory::{
+        ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, all_memory_needs, arena_offset, checked_arena, memory_needs,
+    },
+    prim_func,
+};
 #[cfg(feature = "loop-analysis")]
 #[doc(inline)]
-pub use relais_loop_analysis::{
-    ARENA, ARENA_ALIGNMENT, Access, Accesses, AxisIndex, Bounds, Dependence, Intervals, Linear, Mark, Need, OFFSET,
-    ORIGINS, Slice, Term, all_memory_needs, arena_offset, checked_arena, memory_needs,
-};
+pub use relais_loop_analysis::{Access, Accesses, AxisIndex, Bounds, Dependence, Intervals, Linear, Mark, Slice, Term};
 #[doc(inline)]
 pub use relais_ops::{
     core_facts::CoreFacts,

@@ -65,6 +65,7 @@ mod imm;
 mod inline;
 mod intern;
 pub mod layout_hash;
+pub mod memory;
 mod module;
 mod new_types;
 mod node;

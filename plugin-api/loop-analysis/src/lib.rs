@@ -1,5 +1,5 @@
-//! What is known about a loop program: the bounds of its integers, where it accesses memory, which turns of loops access
-//! the same elements, and what memory is needed when.
+//! What is known about a loop program: the bounds of its integers, where it accesses memory, and which turns of loops
+//! access the same elements.
 //!
 //! Plugins use this crate as the module `prim` of `relais_plugin_api`, with its feature `loop-analysis`.
 //!
@@ -12,16 +12,11 @@
 //!    the conditions that hold at a place
 //! 3. `accesses`: the accesses of a loop program to memory: at which indices, as sums of loop variables, and in which
 //!    turns of a loop two of them may touch the same element
-//! 4. `arena`: the memory that a prim func needs, and the plan of it
 
 mod accesses;
-mod arena;
 mod bounds;
 mod linear;
 
 pub use accesses::{Access, Accesses, AxisIndex, Dependence, Slice, Term};
-pub use arena::{
-    ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, all_memory_needs, arena_offset, checked_arena, memory_needs,
-};
 pub use bounds::{Bounds, Intervals, Mark};
 pub use linear::Linear;

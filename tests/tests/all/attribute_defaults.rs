@@ -6,13 +6,13 @@ use crate::{
     node_cases::{Call, Node, call, cases},
 };
 use relais::registry::Registry;
+use relais_operators as operators;
 use relais_plugin_api::{
     facts::OpFactsTable,
     ir::*,
     op::{Bodies, OpError, Operator},
     text::{PrintOptions, print_function},
 };
-use relais_tests::operators;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most node cases of an operator that are tried.

@@ -5,8 +5,8 @@ use crate::{
     kernels::{Outcome, compute, registry},
     node_cases::{Tolerance, call, difference},
 };
+use relais_operators::operators;
 use relais_plugin_api::ir::*;
-use relais_tests::operators::operators;
 
 /// Zeros of either sign, NaN, infinities, and the least and greatest finite numbers.
 const VALUES: [f32; 14] = [

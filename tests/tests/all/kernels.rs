@@ -3,6 +3,7 @@
 
 use crate::node_cases::{Case, INEXACT, Tolerance, call, cases, difference};
 use relais::registry::{Choices, Linked, Registry};
+use relais_operators as operators;
 use relais_plugin_api::{
     facts::OpFactsTable,
     infer::{Coverage, infer_function},
@@ -11,7 +12,6 @@ use relais_plugin_api::{
     prim::{RunOptions, run},
     text::{PrintOptions, print_function},
 };
-use relais_tests::operators;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operators with kernels, without a covered case, and the reason.

@@ -7,10 +7,7 @@ use relais::{
     transform::{Pass, PassLibrary},
 };
 use relais_plugin_api::{diagnostics::PassError, ir::FaultCode, options::Value, prim::CoreOp, text};
-use relais_tests::{
-    cli::{Run, quick_folder, relais, run_text},
-    graph as _, loops as _,
-};
+use relais_tests::cli::{Run, quick_folder, relais, run_text};
 use std::{
     fs,
     sync::{Arc, Mutex},

@@ -69,3 +69,9 @@ mod written;
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
 use fuzz::onnx_common::proto;
+
+// Linked, so that their passes, operators and evaluators are registered.
+use {
+    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _,
+    relais_onnxruntime as _, relais_operators as _,
+};

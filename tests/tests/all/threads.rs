@@ -8,7 +8,6 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_plugin_api::text;
-use relais_tests::{evaluator as _, graph as _, operators as _};
 
 /// A function with work for passes: constants to fold, calls to merge, some of them unused, a call that its operator
 /// refuses, and sizes that differ.

@@ -7,7 +7,6 @@ use relais::{
     transform::{Pass, PassLibrary, RunError},
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value, text};
-use relais_tests::{graph as _, operators as _};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering},

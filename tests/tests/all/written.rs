@@ -18,9 +18,7 @@ use relais_plugin_api::{
 };
 use relais_tests::{
     cli::{files, folder},
-    evaluator as _,
     filetest::cases,
-    graph as _, operators as _,
     page::{self, find},
     venv::{judge, judge_tests, models},
 };

@@ -22,7 +22,7 @@ use relais::{
     transform::{Pass, PassLibrary, RunError},
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value, text};
-use relais_tests::{cargo_built::plugin, evaluator as _, graph as _, operators as _};
+use relais_tests::cargo_built::plugin;
 use std::sync::{Arc, LazyLock, Mutex};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {

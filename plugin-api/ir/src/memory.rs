@@ -1,7 +1,10 @@
 //! The memory that a prim func needs, and the plan of it.
 
-use relais_ir::prim::{CoreOp, LoopOps};
-use relais_ir::{diagnostics::PassError, *};
+use crate::{
+    diagnostics::PassError,
+    prim::{CoreOp, LoopOps},
+    *,
+};
 use std::collections::HashMap;
 
 /// The metadata of an `alloc`: its place in the arena, in bytes.
