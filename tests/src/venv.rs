@@ -36,7 +36,7 @@ fn environment() -> Result<PathBuf, String> {
     })
 }
 
-/// What the environment is made of: the interpreter and the packages.
+/// Everything that the environment is made of: the interpreter and the packages.
 fn stamp() -> Result<String, String> {
     let mut stamp = step(
         base_python().args(["-c", "import sys, venv; print(sys.base_prefix, sys.version)"]),

@@ -1,4 +1,4 @@
-//! What crosses between a host and a plugin: options, contexts, passes and instruments, the records that describe them,
+//! Everything that crosses between a host and a plugin: options, contexts, passes and instruments, the records that describe them,
 //! and the tables and layouts by which they are called.
 //!
 //! Plugins and hosts use this crate as the modules `boundary`, `options`, `context`, `pass` and `instrument` of

@@ -1,4 +1,4 @@
-//! What the verifier finds.
+//! The faults that the verifier finds.
 
 use crate::{BlockId, NodeId};
 use std::{fmt, sync::Arc};

@@ -14,7 +14,7 @@
 //! 5. `diagnostics`: the messages of a pass about the module, and its failures
 //! 6. `guard`: panics as errors
 //! 7. `effects`: the side effects of operators
-//! 8. `fault`: what the verifier finds
+//! 8. `fault`: the faults that the verifier finds
 //! 9. `intern`: an open-addressing index over entries that live elsewhere
 //! 10. `half`: the 16-bit floating-point formats
 //! 11. `packed`: elements of fewer than eight bits

@@ -9,7 +9,7 @@ use std::fmt;
 /// Bytes of a field before its contents.
 pub const FIELD_HEADER: usize = 6;
 
-/// The most bytes of the fields of a record, and of a text that stands in one.
+/// The most bytes of the fields of a record, and of a text in one.
 pub const MAX_LEN: usize = 64 * 1024;
 
 /// The bit of a tag without whose field the others cannot be understood: a reader that does not know it fails.

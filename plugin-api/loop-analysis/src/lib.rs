@@ -1,4 +1,4 @@
-//! What is known about a loop program: the bounds of its integers, where it accesses memory, and which turns of loops
+//! Facts about a loop program: the bounds of its integers, where it accesses memory, and which turns of loops
 //! access the same elements.
 //!
 //! Plugins use this crate as the module `prim` of `relais_plugin_api`, with its feature `loop-analysis`.

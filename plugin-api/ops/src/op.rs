@@ -221,7 +221,7 @@ pub struct Operator {
     pub axes: Option<Axes<'static>>,
     /// For which element types every runtime computes the same bits.
     pub exact: Option<Exactness>,
-    /// The precision of calls where a lower one is asked for.
+    /// The precision of calls where a pass lowers it.
     pub precision: Option<Precision<'static>>,
     /// Further properties: name and value.
     pub properties: &'static [(&'static str, &'static str)],
@@ -480,7 +480,7 @@ impl Operator {
         self
     }
 
-    /// Says in which precision calls are computed where a lower one is asked for. Calls of other operators follow their
+    /// Says in which precision calls are computed where a pass lowers it. Calls of other operators follow their
     /// arguments.
     ///
     /// ```

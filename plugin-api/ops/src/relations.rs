@@ -1,5 +1,5 @@
-//! What is asked about the operators of a function: how their calls are typed and computed, what they are held against, and
-//! whose fault an error is.
+//! Questions about the operators of a function: how their calls are typed, computed and checked, and whose fault an error
+//! is.
 
 use crate::{error::OpError, op::OpSchema, request::InferRequest};
 use relais_ir::{diagnostics::PassError, *};
@@ -27,7 +27,7 @@ pub trait Typing {
     }
 }
 
-/// What calls of operators are held against.
+/// The checks of calls of operators.
 pub trait Checking {
     /// Returns the schema that calls of an operator are checked against; `None` if no plugin describes it.
     /// [`version`](Typing::version) was called for it before.
@@ -76,7 +76,7 @@ pub trait Blaming {
     }
 }
 
-/// All that is needed to make calls of operators: how they are typed, what they are held against, and who is at fault.
+/// All that is needed to make calls of operators: how they are typed and checked, and who is at fault.
 pub trait TypeRelations: Typing + Checking + Blaming {}
 
 impl<T: Typing + Checking + Blaming + ?Sized> TypeRelations for T {}

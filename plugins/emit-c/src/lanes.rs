@@ -1,4 +1,4 @@
-//! What is known of the vectors of a function.
+//! Facts about the vectors of a function.
 
 use relais_plugin_api::{
     ir::{BlockId, Walk, WalkStep},

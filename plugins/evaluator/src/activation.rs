@@ -97,8 +97,8 @@ fn shrink(cx: &EvalCx<'_>) -> Eval {
     doubt.settle(cx, result, "a number is not a `float32`, which some runtimes make of it")
 }
 
-/// A bound that is not given is the type's greatest finite value to some runtimes and none to others, so that a call
-/// which would show the difference is not evaluated.
+/// A bound that is not given is the greatest finite value to some runtimes and none to others, so that a call which would
+/// show the difference is not evaluated. The value is that of the type, and before version 11 that of floats.
 fn clip(cx: &EvalCx<'_>) -> Eval {
     let x = cx.require(0)?;
     dispatch!(x.elem(), T in numbers => {
@@ -107,10 +107,14 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
         } else {
             (bound::<T>(cx, x, 1)?, bound::<T>(cx, x, 2)?)
         };
-        let open = |x: T| x.to_f64().is_infinite()
-            && if x.below_zero() { least.is_none() } else { greatest.is_none() };
-        refuse(cx, x.elem().is_float() && any(x, open), "an infinite element and no bound")?;
+        let limit = if cx.version() < 11 { f64::from(f32::MAX) } else { f64::MAX };
+        let is_open = [least.is_none(), greatest.is_none()];
         let (least, greatest) = (least.unwrap_or(T::LEAST), greatest.unwrap_or(T::GREATEST));
+        let is_beyond = |x: T| {
+            let (raised, lowered) = (x.greater_of(least).to_f64(), x.lesser_of(greatest).to_f64());
+            is_open[0] && lowered < -limit || is_open[1] && raised > limit
+        };
+        refuse(cx, x.elem().is_float() && any(x, is_beyond), "an element beyond the finite numbers and no bound")?;
         let doubt = Doubt::default();
         let result = map::<T, T>(cx, x, |x| {
             let is_zero = |bound: T| are_both_zeros(x.to_f64(), bound.to_f64());

@@ -151,8 +151,9 @@ fn r18_a_panic_in_a_hook_is_an_error_with_its_place() {
     for hook in ["enter", "exit", "should_run", "before", "after"] {
         let (outcome, _) = fault("instrument-panic", hook, "panic");
         let failure = outcome.err().unwrap().to_string();
-        let start =
-            format!("instrument `acme.Scribe` failed at `{hook}`: panicked: told to panic\n  at src/instruments.rs:");
+        let start = format!(
+            "instrument `acme.Scribe` failed at `{hook}`: panicked: told to panic\n  at rules/src/instruments.rs:"
+        );
         assert!(failure.starts_with(&start), "{failure}");
     }
 }
@@ -164,7 +165,7 @@ fn r18_a_panic_in_a_hook_that_cannot_fail_is_not_lost() {
     let skips = [("fails_at", word("skipped")), ("how", word("panic"))];
     let failure = scribe.watch(STEPS, &skips).err().unwrap().to_string();
     assert!(
-        failure.starts_with("instrument `acme.Scribe` failed at `exit`: panicked: told to panic\n  at src"),
+        failure.starts_with("instrument `acme.Scribe` failed at `exit`: panicked: told to panic\n  at rules/src"),
         "{failure}"
     );
     assert!(scribe.said().contains(&"after p".to_owned()));
@@ -179,7 +180,7 @@ fn r18_a_panic_in_a_hook_that_cannot_fail_is_not_lost() {
 #[test]
 fn a_constructor_that_fails_is_named() {
     let registry = registry(&["rules"]);
-    for (how, said) in [("error", "told to fail"), ("panic", "panicked: told to panic\n  at src")] {
+    for (how, said) in [("error", "told to fail"), ("panic", "panicked: told to panic\n  at rules/src")] {
         let options = Scribe::new("instrument-new").options(&[("fails_at", word("new")), ("how", word(how))]);
         let error = Catalogue::create_instrument(&registry, "Scribe", &options).err().unwrap().to_string();
         assert!(error.contains("did not make instrument `acme.Scribe`") && error.contains(said), "{error}");

@@ -4,7 +4,7 @@
 use relais_tests::{
     cargo_built::{author_cargo, lock_versions, plugin_target},
     cli::{Run, command, folder},
-    page::{self, Block, commands, is_as},
+    page::{self, Block, commands, find, is_as},
 };
 use std::{
     collections::BTreeSet,
@@ -121,17 +121,9 @@ fn its_sources_are_as_an_author_writes_them() {
 fn every_name_of_the_api_that_it_mentions_is_there() {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin-api");
     let mut sources = String::new();
-    let mut folders = vec![api.join("src"), api.join("macros/src")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                sources += &fs::read_to_string(path).unwrap();
-            }
-        }
-    }
+    let mut files = Vec::new();
+    find(&api, "rs", &mut files);
+    files.iter().for_each(|file| sources += &fs::read_to_string(file).unwrap());
     // In the prose: `cx.name(`, `Type::name`, `name()`.
     let code = PAGE.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
     let mut n_seen = BTreeSet::new();

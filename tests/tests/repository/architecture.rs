@@ -137,7 +137,7 @@ fn dependencies_point_one_way() {
     assert_eq!(own_packages(OPS), ops);
     let boundary = &ops | &set(&[BOUNDARY]);
     assert_eq!(own_packages(BOUNDARY), boundary);
-    // What authors of passes on graphs compile has no analysis of loop programs.
+    // Authors of passes on graphs compile no analysis of loop programs.
     let api = &boundary | &set(&[API, MACROS]);
     assert_eq!(own_packages(API), api);
     assert_eq!(own_packages_with(API, &["--features", "loop-analysis"]), &api | &set(&[LOOPS]));
@@ -342,13 +342,21 @@ fn every_file_of_tests_is_in_a_program() {
     /// Programs of their own, and why.
     const APART: &[(&str, &str)] = &[
         ("tests/tests/filetests.rs", "each file is a test"),
+        ("tests/tests/repository", "it holds the texts of the repository to what they should be, and runs no model"),
         ("tests/tests/linked", "plugins are linked into it that other tests must not see"),
     ];
     let is_apart = |path: &str| APART.iter().any(|(apart, _)| path.starts_with(apart));
     let mut n_programs = 0;
-    for crate_folder in
-        ["host/cli", "host/onnx", "plugin-api", "plugins/evaluator", "plugins/graph", "plugins/operators", "tests"]
-    {
+    for crate_folder in [
+        "host/cli",
+        "host/onnx",
+        "plugin-api",
+        "plugins/evaluator",
+        "plugins/graph",
+        "plugins/operators",
+        "tests",
+        "tests/xtask",
+    ] {
         let folder = format!("{crate_folder}/tests");
         if !root().join(&folder).exists() {
             continue;

@@ -1,4 +1,4 @@
-//! What the texts of the repository must be: its architecture, its English, its names, and the pages that are generated.
+//! Tests of the texts of the repository: its architecture, its English, its names, and the pages that are generated.
 
 mod abi_document;
 mod architecture;

@@ -1,4 +1,4 @@
-//! What passes know of operators is in the operators' records, so that those of other authors count, too.
+//! Passes know of operators what their records say, so that those of other authors count, too.
 
 use crate::architecture::{code, sources};
 use relais_tests::{cargo_built::workspace, filetest::Libraries};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The fewest names that are a list.
 const FEWEST: usize = 4;
 
-/// Files with a list of operators that is no property of them, and why.
+/// Files with a list of operators that is not a property of them, and why.
 const LISTS: &[(&str, &str)] = &[
     ("plugins/graph/src/eliminate_no_op.rs", "the calls that it is offered: below, what makes each a no-op"),
     ("plugins/graph/src/shape_entries.rs", "the forms in which exporters write a number of a shape"),

@@ -11,7 +11,7 @@ const OPEN: &[&str] = &["vectorisation"];
 
 /// Where tests are.
 const FOLDERS: &[&str] =
-    &["tests/tests/all", "host/src", "host/cli/tests/all", "plugin-api/src", "tests/embedder/tests", "python/tests"];
+    &["tests/tests/all", "host/src", "host/cli/tests/all", "plugin-api", "tests/embedder/tests", "python/tests"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

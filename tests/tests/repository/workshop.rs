@@ -1,4 +1,4 @@
-//! What contributors and users are told to run is there, and what was begun is finished.
+//! Commands that documents name are there.
 
 use crate::architecture::sources;
 use serde_json::Value;
@@ -32,13 +32,21 @@ fn texts() -> Vec<(String, String)> {
     names.lines().filter_map(text).collect()
 }
 
-/// What a text says to install or to depend on by one of these commands.
+/// The packages that a text says to install or to depend on by one of these commands.
 fn installed<'a>(text: &'a str, command: &str) -> Vec<&'a str> {
     let word = |rest: &'a str| {
         let line = rest.lines().next().unwrap_or_default();
         let line = &line[..line.find(['`', '\'', '"', ';', '|', ')', '>']).unwrap_or(line.len())];
-        let words = line.split_whitespace().take_while(|word| *word != "&&" && *word != "--path");
-        words.take_while(|word| !word.starts_with(['$', '.', '/'])).find(|word| !word.starts_with('-'))
+        let mut words = line.split_whitespace().take_while(|word| *word != "&&" && *word != "--path");
+        loop {
+            match words.next()? {
+                // The folder to install into.
+                "--root" => _ = words.next(),
+                word if word.starts_with(['$', '.', '/']) => return None,
+                word if word.starts_with('-') => {}
+                word => return Some(word),
+            }
+        }
     };
     let names = text.match_indices(command).filter_map(|(at, _)| word(&text[at + command.len()..]));
     names.map(|name| name.trim_end_matches(['.', ',', ':'])).filter(|name| !name.is_empty()).collect()
@@ -75,6 +83,7 @@ fn what_users_are_told_to_install_is_a_crate_of_this_workspace() {
     assert_eq!(installed("`cargo install --locked relais-cli`, or", "cargo install "), ["relais-cli"]);
     assert_eq!(installed("cargo install --quiet --path host/cli", "cargo install "), Vec::<&str>::new());
     assert_eq!(installed("help: cargo install relais.", "cargo install "), ["relais"]);
+    assert_eq!(installed("cargo install --root target/book mdbook", "cargo install "), ["mdbook"]);
 }
 
 /// The value that follows a text on its line.

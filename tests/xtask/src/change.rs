@@ -1,4 +1,4 @@
-//! What was changed, and the packages that it belongs to.
+//! The files that were changed, and the packages that they belong to.
 
 use crate::{
     command::Failure,

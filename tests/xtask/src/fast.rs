@@ -50,7 +50,7 @@ fn run(repository: &Repository, arguments: &[String]) -> Result<(), Failure> {
     test(repository, &Change::new(repository, files)?)
 }
 
-/// What a change is about.
+/// Files that were changed, and their packages.
 struct Change {
     files: Vec<PathBuf>,
     packages: BTreeSet<Package>,
@@ -80,7 +80,7 @@ impl Change {
         sources.flat_map(|source| passes(&source)).collect()
     }
 
-    /// The targets with tests that can be affected, as cargo is asked for them.
+    /// The targets with tests that can be affected, as arguments of cargo.
     fn targets(&self, repository: &Repository) -> Vec<&'static str> {
         let mut targets = vec!["--test", "filetests", "--test", "repository"];
         let others = || self.packages.iter().filter(|package| package.folder != Path::new(END_TO_END));

@@ -1,4 +1,4 @@
-//! What contributors do often: `cargo xtask COMMAND`.
+//! Tasks of contributors: `cargo xtask COMMAND`.
 
 mod bless;
 mod change;

@@ -24,7 +24,7 @@ pub const NEW_PASS: Command = Command {
     run,
 };
 
-/// What a pass is given, and the file that it begins with.
+/// The kinds of passes, each with the file that it begins with.
 const KINDS: [(&str, &str); 3] = [
     ("rewrite", include_str!("../templates/rewrite.rs.in")),
     ("function", include_str!("../templates/function.rs.in")),

@@ -1,4 +1,4 @@
-//! What the scripts in `.ci` run.
+//! The scripts in `.ci`.
 
 use crate::{
     command::{Command, Failure},

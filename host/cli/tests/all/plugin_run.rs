@@ -170,7 +170,7 @@ fn operators_are_described_and_called_across_libraries() {
     assert_eq!(said[1], "note: Faulty true since 1 eval false effects 0");
     assert_eq!(said[2], "note: Random true since 1 eval false effects 2");
     assert_eq!(said[3], "note: Nobody false since 0 eval false effects 8");
-    assert!(said[4].starts_with("warning: panicked: in a type relation\n  at src"), "{said:?}");
+    assert!(said[4].starts_with("warning: panicked: in a type relation\n  at sample/src"), "{said:?}");
     let module = chain(&["Relu", "sample::Random", "Nobody"]);
     let outcome = pass.run(&module, &RunCx::new(&registry)).unwrap().module.unwrap();
     let f = outcome.main().unwrap();
@@ -205,7 +205,7 @@ fn every_panic_is_caught_with_its_place() {
     for (fault, message) in cases {
         let said = bad(fault);
         let start = format!(
-            "pass `sample.Bad` of plugin `sample-passes 1.2.3` panicked: {message} (in `@main`)\n  at src/bad.rs:"
+            "pass `sample.Bad` of plugin `sample-passes 1.2.3` panicked: {message} (in `@main`)\n  at sample/src/bad.rs:"
         );
         assert!(said.starts_with(&start), "{said}");
     }

@@ -169,12 +169,12 @@ impl Many {
         &self.results
     }
 
-    /// Notes a row in the journal, unless it is there already.
+    /// Notes a row in the journal, unless it is from there.
     ///
     /// # Errors
     /// Returns an error if the journal cannot be written.
     pub fn note(&mut self, row: &Row) -> Result<(), ManyError> {
-        if self.journal.known.get(&row.model).is_some_and(|known| known.to_json() == row.to_json()) {
+        if row.is_known {
             return Ok(());
         }
         self.journal.add(row).map_err(|error| ManyError::Io(self.journal_file.clone(), error))

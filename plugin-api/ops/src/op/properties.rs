@@ -1,4 +1,4 @@
-//! What passes ask about an operator beside its types: how calls treat the axes of values, where results are the same
+//! The properties of an operator that passes ask for, beside its types: how calls treat the axes of values, where results are the same
 //! bits everywhere, and in which precision calls are computed.
 
 use super::{FusionKind, Operator};
@@ -48,7 +48,7 @@ pub enum Axes<'a> {
     },
 }
 
-/// What has the number of an axis.
+/// The place where the number of an axis is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AxisFrom<'a> {
     /// This attribute: `along axis`.
@@ -72,7 +72,7 @@ pub enum Exactness {
     Never,
 }
 
-/// In which precision calls are computed where a lower one is asked for.
+/// The precision in which calls are computed where a pass lowers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Precision<'a> {
@@ -231,7 +231,8 @@ impl<'a> Axes<'a> {
         })
     }
 
-    /// What the fusion kind of an operator that takes so many arguments says, if it says all.
+    /// How calls treat axes as the fusion kind implies it, for an operator of at most this many arguments, if the kind says
+    /// all.
     pub(super) fn of_fusion(fusion: FusionKind, most_inputs: u16) -> Option<Self> {
         match (fusion, most_inputs) {
             (FusionKind::ELEMWISE, 1) => Some(Self::Elementwise),

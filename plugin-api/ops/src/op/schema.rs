@@ -39,7 +39,7 @@ pub struct OpSchema {
     pub macs: String,
     /// The fusion kind.
     pub fusion: FusionKind,
-    /// What is said of it for passes that ask: name and value, each name once.
+    /// Its properties, for passes that ask: name and value, each name once.
     pub properties: Vec<(String, String)>,
 }
 
@@ -236,7 +236,7 @@ impl OpSchema {
         self.property(property::EXACT).and_then(Exactness::parse).unwrap_or(Exactness::Never)
     }
 
-    /// The precision of calls where a lower one is asked for; `None` if they follow their arguments.
+    /// The precision of calls where a pass lowers it; `None` if they follow their arguments.
     pub fn precision(&self) -> Option<Precision<'_>> {
         self.property(property::PRECISION).and_then(Precision::parse)
     }

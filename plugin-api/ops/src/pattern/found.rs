@@ -1,4 +1,4 @@
-//! What a search found: the values of a rule's variables, and what is known of a function.
+//! The result of a search: the values of a rule's variables, and what is known of a function.
 
 use relais_ir::*;
 use smallvec::SmallVec;

@@ -183,6 +183,13 @@ fn clips_have_the_last_word_with_the_greatest_bound() {
     call("Clip", 13).input(f32s(&[1], &[INF])).input(f32s(&[], &[0.0])).unsupported();
     assert_eq!(call("Clip", 13).input(f32s(&[1], &[-INF])).input(f32s(&[], &[0.0])).eval(), f32s(&[1], &[0.0]));
     assert!(call("Clip", 13).input(list(&[1])).input(list(&[1, 2])).invalid().contains("scalar"));
+    // The greatest float, which is the bound of doubles, too.
+    let open = |version, value: f64| call("Clip", version).input(f64s(&[1], &[value]));
+    open(6, 1e300).unsupported();
+    open(6, -3.0).attr("min", INF).unsupported();
+    open(6, 3.0).attr("max", -INF).unsupported();
+    assert_eq!(open(6, 1e300).attr("max", 2.0f32).eval(), f64s(&[1], &[2.0]));
+    assert_eq!(open(13, 1e300).eval(), f64s(&[1], &[1e300]));
 }
 
 #[test]

@@ -12,11 +12,6 @@ fn halves(dims: &[u64], values: &[f32]) -> Tensor {
     raw(ElemType::FLOAT16, dims, &bytes)
 }
 
-fn f64s(dims: &[u64], values: &[f64]) -> Tensor {
-    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    raw(ElemType::DOUBLE, dims, &bytes)
-}
-
 fn doubles(tensor: &Tensor) -> Vec<f64> {
     let wide = call("Cast", 13).attr("to", i64::from(ElemType::DOUBLE.0)).input(tensor.clone()).eval();
     wide.to_bytes().chunks_exact(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect()

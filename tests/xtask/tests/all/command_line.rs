@@ -1,4 +1,4 @@
-//! What the commands say of themselves, and of arguments that they do not have.
+//! The help of commands, and errors about arguments that they do not have.
 
 use relais_tests::{
     cli::{Run, folder},
@@ -38,7 +38,7 @@ fn every_command_has_its_help() {
 #[test]
 fn arguments_that_no_command_has_are_named() {
     for (arguments, expected) in [
-        (&[][..], "Usage: cargo xtask <COMMAND>"),
+        (&[][..], "What contributors to Relais do often\n\nUsage: cargo xtask <COMMAND>\n"),
         (&["quick"], "error: there is no command `quick`\n"),
         (&["ci", "all"], "error: `cargo xtask ci` has no argument `all`\n  help: `cargo xtask ci --help`"),
         (&["fast", "graph"], "error: `cargo xtask fast` has no argument `graph`\n"),

@@ -109,6 +109,11 @@ impl Call {
     }
 }
 
+pub fn f64s(dims: &[u64], values: &[f64]) -> Tensor {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    raw(ElemType::DOUBLE, dims, &bytes)
+}
+
 /// A tensor of 32-bit floats.
 pub fn f32s(dims: &[u64], values: &[f32]) -> Tensor {
     Tensor::from_f32(dims, values)
