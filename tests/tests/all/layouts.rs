@@ -199,7 +199,7 @@ fn a_precision_is_kept_for_the_reason_of_the_record() {
     let here = folder("precision-of-record");
     let model = between("%2 = acme::Share(%1);").replace("%1 = Transpose(%x", "%m = MatMul(%x, %w); %1 = Transpose(%m");
     let model = model.replace("float32]) ->", "float32], %w: Tensor[(4, 4), float32]) ->");
-    let run = run(&here, &model, &pass("ToMixedPrecision", ""), "out.relay").expect_success();
+    let run = run(&here, &model, &pass("ToMixedPrecision", "dtype = \"float16\""), "out.relay").expect_success();
     let text = fs::read_to_string(here.join("out.relay")).unwrap();
     assert!(text.contains("Tensor[(2, 3, 4), float16] = MatMul("), "{text}\n{}", run.stderr);
     assert!(text.contains("Tensor[(2, 4, 3), float32] = acme::Share("), "{text}");

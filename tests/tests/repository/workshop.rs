@@ -44,7 +44,7 @@ fn installed<'a>(text: &'a str, command: &str) -> Vec<&'a str> {
                 "--root" => _ = words.next(),
                 word if word.starts_with(['$', '.', '/']) => return None,
                 word if word.starts_with('-') => {}
-                word => return Some(word),
+                word => return word.split('@').next(),
             }
         }
     };
