@@ -7,4 +7,5 @@ pub mod golden;
 pub mod many;
 pub mod page;
 pub mod reference;
+pub mod run;
 pub mod venv;
