@@ -1,7 +1,7 @@
 //! What was changed, and the packages that it belongs to.
 
 use crate::{
-    command::Failure,
+    failure::Failure,
     repository::{Repository, output},
 };
 use std::path::{Path, PathBuf};

@@ -3,13 +3,15 @@
 mod bless;
 mod change;
 mod command;
+mod failure;
 mod fast;
 mod new_pass;
 mod programs;
 mod repository;
 mod scripts;
 
-use command::{Command, Failure};
+use command::Command;
+use failure::Failure;
 use repository::Repository;
 use std::{env, process::ExitCode};
 

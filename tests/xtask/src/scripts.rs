@@ -1,7 +1,8 @@
 //! What the scripts in `.ci` run.
 
 use crate::{
-    command::{Command, Failure},
+    command::Command,
+    failure::Failure,
     repository::{Repository, show},
 };
 use std::{path::Path, process};
