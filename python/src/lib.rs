@@ -3,23 +3,30 @@
 mod check;
 mod context;
 mod convert;
+mod current_match;
 mod diff;
 mod draft;
 mod editor;
+mod edits;
 mod errors;
 mod html;
 mod instrument;
+mod judged;
 mod library;
 mod log;
 mod many;
 mod module;
 mod node;
 mod nodes;
+mod operators;
 mod optimize;
 mod pass;
+mod pass_info;
+mod plugins;
 mod rewrite;
 mod rules;
 mod run;
+mod stderr;
 mod tensor;
 mod value;
 mod visit;
@@ -38,16 +45,19 @@ mod _native {
         check::check_modules,
         context::{PyPassContext, list_configs},
         diff::{PyDiff, PyDifference, PyNodeDifference},
-        editor::{PyEditor, PyGraph},
+        editor::PyEditor,
+        edits::PyGraph,
         instrument::NamedInstrument,
-        library::{configure, full_name, list_items, register_pass, unregister_pass},
+        library::{full_name, list_items, unregister_pass},
         many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
         nodes::PyNodes,
         optimize::{lock, optimize, resolve},
-        pass::{PyPass, PyPassInfo, get_pass},
-        rewrite::{judge_pass, rule_variables},
+        pass::{PyPass, get_pass, judge_pass, register_pass},
+        pass_info::PyPassInfo,
+        plugins::configure,
+        rewrite::rule_variables,
         run::stop_runs,
         tensor::PyTensor,
         visit::walk,
@@ -56,6 +66,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::run::start();
         super::log::start();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
