@@ -26,11 +26,15 @@ impl Imports {
     /// Reads the sources of a crate, each with its path from the root; `folder` is that of its `src`.
     pub(super) fn of(folder: &str, sources: &BTreeMap<String, String>) -> Self {
         let mut imports = Self { files: BTreeMap::new(), defined: BTreeMap::new(), imported: BTreeMap::new() };
-        for (file, source) in sources.iter().filter(|(file, _)| !is_test(file)) {
-            let (module, code) = (module_of(file, folder), without_texts(&code(source)));
+        let read =
+            |(file, source): (&String, &String)| (module_of(file, folder), file.clone(), without_texts(&code(source)));
+        let files: Vec<(Module, String, String)> = sources.iter().map(read).collect();
+        let of_tests: Vec<Module> = files.iter().flat_map(|(module, _, code)| of_tests(module, code)).collect();
+        let is_test = |module: &Module| of_tests.iter().any(|tests| module.starts_with(tests));
+        for (module, file, code) in files.into_iter().filter(|(module, ..)| !is_test(module)) {
             imports.defined.insert(module.clone(), defined(&code));
             imports.imported.insert(module.clone(), imported(&code));
-            imports.files.insert(module, (file.clone(), code));
+            imports.files.insert(module, (file, code));
         }
         imports
     }
@@ -121,8 +125,16 @@ impl Imports {
     }
 }
 
-fn is_test(file: &str) -> bool {
-    file.contains("/tests/") || file.ends_with("/tests.rs") || file.contains("/tests_")
+/// The modules that a module declares for tests only.
+fn of_tests(module: &Module, code: &str) -> Vec<Module> {
+    let attributes =
+        code.split("#[cfg(").skip(1).filter(|rest| rest.starts_with("test)]") || rest.starts_with("all(test,"));
+    let declared = attributes.filter_map(|rest| {
+        let line = rest.lines().skip(1).map(str::trim).find(|line| !line.starts_with("#["))?;
+        let (visibility, name) = line.strip_suffix(';')?.split_once("mod ")?;
+        (visibility.is_empty() || visibility.starts_with("pub")).then(|| [&module[..], &[name.to_owned()]].concat())
+    });
+    declared.collect()
 }
 
 /// The module that a file of a crate holds: the parts of its path within the crate.

@@ -187,3 +187,23 @@ fn circles_are_found() {
     let text = "use crate::*;\nconst B: &str = \"crate::a::A\";\n";
     assert!(circles(&[lib, ("a.rs", a), ("b.rs", text)]).is_empty());
 }
+
+#[test]
+fn files_that_are_there_for_tests_do_not_count() {
+    let circles = |before: &str| {
+        let lib = format!("mod a;\n{before}mod fake;\n");
+        let files = [
+            ("lib.rs", lib.as_str()),
+            ("a.rs", "use crate::fake::part::B;\nstruct A;\n"),
+            ("fake/mod.rs", "mod part;\n"),
+            ("fake/part.rs", "use crate::a::A;\nstruct B;\n"),
+        ];
+        on_circles("src", &files.map(|(file, source)| (format!("src/{file}"), source.to_owned())).into())
+    };
+    for before in ["", "pub ", "#[cfg(unix)]\n", "#[cfg(test)]\nuse std::fmt;\n"] {
+        assert_eq!(circles(before), ["src/a.rs", "src/fake/part.rs"], "{before}");
+    }
+    for before in ["#[cfg(test)]\n", "#[cfg(test)]\n#[macro_use]\npub(crate) ", "#[cfg(all(test, unix))]\n"] {
+        assert!(circles(before).is_empty(), "{before}");
+    }
+}
