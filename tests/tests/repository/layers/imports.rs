@@ -28,7 +28,10 @@ impl Imports {
         let mut imports = Self { files: BTreeMap::new(), defined: BTreeMap::new(), imported: BTreeMap::new() };
         let read =
             |(file, source): (&String, &String)| (module_of(file, folder), file.clone(), without_texts(&code(source)));
-        let files: Vec<(Module, String, String)> = sources.iter().map(read).collect();
+        // A program beside a library is a crate of its own.
+        let (library, program) = (format!("{folder}/lib.rs"), format!("{folder}/main.rs"));
+        let sources = sources.iter().filter(|(file, _)| **file != program || !sources.contains_key(&library));
+        let files: Vec<(Module, String, String)> = sources.map(read).collect();
         let of_tests: Vec<Module> = files.iter().flat_map(|(module, _, code)| of_tests(module, code)).collect();
         let is_test = |module: &Module| of_tests.iter().any(|tests| module.starts_with(tests));
         for (module, file, code) in files.into_iter().filter(|(module, ..)| !is_test(module)) {
