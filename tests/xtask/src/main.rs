@@ -1,4 +1,14 @@
 //! What contributors do often: `cargo xtask COMMAND`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `failure`: why a command ends
+//! 2. `repository`: the repository, and the programs that are run in it
+//! 3. `command`: commands, with what `--help` says of them
+//! 4. `change`: what was changed, and the packages that it belongs to
+//! 5. `programs`: the programs with tests that cargo builds
 
 mod bless;
 mod change;
