@@ -1,4 +1,4 @@
-//! Editors: a draft of a function each, which begins and ends.
+//! Editors: what an edit works on, how it begins and how it ends.
 
 use crate::{
     draft::{Draft, Refused},

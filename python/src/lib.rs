@@ -22,7 +22,7 @@
 //! 16. `context`: pass contexts as context managers
 //! 17. `current_match`: the match of a rewrite rule that a function of Python looks at
 //! 18. `draft`: a function that is being edited, without an order
-//! 19. `editor`: editors: each has a draft of a function, which begins and ends
+//! 19. `editor`: editors: what an edit works on, how it begins and how it ends
 //! 20. `node`: nodes of functions: where each is, and its number
 //! 21. `rewrite`: rewrite rules of Python programs
 //! 22. `rules`: judging rules before they are used, and passes of the program
