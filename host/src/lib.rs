@@ -1,4 +1,25 @@
 //! Relais, the pass host.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `words`: the wording of messages: lists of names, the names most similar to a mistyped one, sizes, paths
+//! 2. `options`: schemas of options as records have them, and checking values against them
+//! 3. `pass`: passes as pipelines, instruments and the manager know them: the facts about them, their environment, the
+//!    contexts and instruments around them, and where they come from
+//! 4. `table`: tables of text, whose columns line up
+//! 5. `instruments`: the built-in instruments, each in a file of its own
+//! 6. `pipeline`: pipelines: what a TOML file says, its names resolved, and TOML again
+//! 7. `plugin`: finding, judging and opening plugins
+//! 8. `registry`: from names to what plugins register
+//! 9. `inspect`: everything about a file that can be found out without opening it as a plugin
+//! 10. `listing`: lists of everything that is available, as JSON
+//! 11. `manager`: running pipelines: contexts, requirements, instruments, roll-back
+//! 12. `loaded`: what plugins have, as the manager asks for it: passes, instruments, facts about operators
+//! 13. `lock`: lock files: the parts of a pipeline, recorded so that a later run can insist on them
+//! 14. `report`: the contents of a model, and the comparison of two models
+//! 15. `transform`: passes, sequences and contexts for programs that embed the host
 
 pub mod inspect;
 pub mod instruments;

@@ -2,8 +2,8 @@
 
 use crate::{
     errors,
-    library::registry,
     module::PyIrModule,
+    plugins::registry,
     run::{current, run},
 };
 use pyo3::prelude::*;

@@ -107,6 +107,17 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult
     Tensor::dense(elem, &dims, bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+#[pymethods]
+impl PyTensor {
+    /// A tensor of an array, anything with the buffer protocol, or numbers, which are `float32`, `int64` or `bool` unless
+    /// `dtype` says otherwise. It is a copy.
+    #[new]
+    #[pyo3(signature = (value, dtype = None))]
+    fn make(value: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult<Self> {
+        Ok(Self { tensor: tensor(value, dtype)? })
+    }
+}
+
 fn other_type(elem: ElemType, wanted: ElemType) -> PyErr {
     PyTypeError::new_err(format!("the elements are of type `{elem}`, not `{wanted}`; convert the array first"))
 }

@@ -39,29 +39,27 @@ pub(crate) struct PyNodeDifference {
     new: Option<String>,
 }
 
-/// Compares two modules; with tolerances, the values of all constants, too.
-pub(crate) fn diff(
-    py: Python<'_>,
-    new: &PyIrModule,
-    old: &Bound<'_, PyAny>,
-    numeric: bool,
-    rtol: f64,
-    atol: f64,
-) -> PyResult<PyDiff> {
-    let old = old.cast::<PyIrModule>().map_err(|_| value::wrong(old, "`old`", "an IRModule"))?.get();
-    for (name, bound) in [("rtol", rtol), ("atol", atol)] {
-        if !(bound.is_finite() && bound >= 0.0) {
-            let message = format!("`{name}` must be finite and not negative, not {bound}");
-            return Err(PyValueError::new_err(message));
+#[pymethods]
+impl PyIrModule {
+    /// Where it differs from another module, whatever the names and the order of what is inside them. Weights are compared
+    /// by their types; `numeric` compares their values, too.
+    #[pyo3(signature = (old, *, numeric = false, rtol = 0.0, atol = 0.0))]
+    fn diff(&self, py: Python<'_>, old: &Bound<'_, PyAny>, numeric: bool, rtol: f64, atol: f64) -> PyResult<PyDiff> {
+        let old = old.cast::<PyIrModule>().map_err(|_| value::wrong(old, "`old`", "an IRModule"))?.get();
+        for (name, bound) in [("rtol", rtol), ("atol", atol)] {
+            if !(bound.is_finite() && bound >= 0.0) {
+                let message = format!("`{name}` must be finite and not negative, not {bound}");
+                return Err(PyValueError::new_err(message));
+            }
+            if bound > 0.0 && !numeric {
+                let message = format!("`{name}` is for the values of constants, which `numeric=True` compares");
+                return Err(PyValueError::new_err(message));
+            }
         }
-        if bound > 0.0 && !numeric {
-            let message = format!("`{name}` is for the values of constants, which `numeric=True` compares");
-            return Err(PyValueError::new_err(message));
-        }
+        let tolerance = numeric.then_some(Tolerance { relative: rtol, absolute: Some(atol) });
+        let diff = detached(py, || Diff::of(&old.module, &self.module, tolerance))?;
+        Ok(PyDiff { diff })
     }
-    let tolerance = numeric.then_some(Tolerance { relative: rtol, absolute: Some(atol) });
-    let diff = detached(py, || Diff::of(&old.module, &new.module, tolerance))?;
-    Ok(PyDiff { diff })
 }
 
 #[pymethods]

@@ -1,6 +1,6 @@
 //! Modules as HTML, for notebooks. Without a script, so that it survives where notebooks are converted.
 
-use crate::module::ops_of;
+use crate::operators::ops_of;
 use relais::ir::{Function, IRModule};
 use relais_conformance::diff::{Diff, NodeRow, Row};
 use relais_plugin_api::text::{self, PrintOptions};

@@ -3,54 +3,27 @@
 use crate::{
     errors, library,
     module::{Origin, PyIrModule},
-    pass::{PyPassInfo, write},
-    run::{end, keep},
+    pass_info::PyPassInfo,
+    run::keep,
+    stderr::Stderr,
     value,
 };
-use anstream::adapter::strip_str;
 use pyo3::{
-    exceptions::{PyException, PyTypeError},
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyBool, PyType},
 };
 use relais::{
-    instruments::Output,
     ir::IRModule,
     pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::{borrow::Cow, panic::resume_unwind, sync::Arc, time::Duration};
+use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 /// An instrument of the host or of a plugin.
 #[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
 pub(crate) struct NamedInstrument {
     instrument: Arc<dyn Instrument>,
-}
-
-/// Whether `sys.stderr` shows colours, as it is now.
-fn is_terminal(py: Python<'_>) -> bool {
-    let answer = py.import("sys").and_then(|sys| sys.getattr("stderr")?.call_method0("isatty")?.extract());
-    answer.unwrap_or_else(|error| {
-        if !error.is_instance_of::<PyException>(py) {
-            end(py, error);
-        }
-        false
-    })
-}
-
-/// Prints where Python's standard error is.
-struct Stderr;
-
-impl Output for Stderr {
-    fn print(&self, text: &str) {
-        Python::attach(|py| {
-            let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !is_terminal(py);
-            let text = if is_plain { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
-            if let Err(error) = write(py, &text) {
-                end(py, error);
-            }
-        });
-    }
 }
 
 #[pymethods]

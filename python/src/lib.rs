@@ -1,25 +1,61 @@
 //! The native part of the Python package `relais_onnx`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `log`: the log of the host in Python's `logging`
+//! 2. `run`: running native code: without the interpreter's lock, with a look at its signals
+//! 3. `errors`: native errors as Python exceptions
+//! 4. `tensor`: values of constants, as NumPy sees them
+//! 5. `value`: values of options from Python
+//! 6. `convert`: tensors and attributes from Python's values
+//! 7. `operators`: the operators that functions call, and those that are asked for by name
+//! 8. `html`: modules as HTML, for notebooks
+//! 9. `plugins`: the plugins of this process
+//! 10. `module`: modules and functions
+//! 11. `judged`: rules that are judged before they are used, with what was found
+//! 12. `library`: the passes of this process: those of plugins, and those of the program
+//! 13. `pass_info`: the facts about passes, as Python sees them
+//! 14. `stderr`: Python's standard error
+//! 15. `instrument`: instruments: those of the host and of plugins by name, and those that are written in Python
+//! 16. `context`: pass contexts as context managers
+//! 17. `current_match`: the match of a rewrite rule that a function of Python looks at
+//! 18. `draft`: a function that is being edited, without an order
+//! 19. `editor`: editors: what an edit works on, how it begins and how it ends
+//! 20. `node`: nodes of functions: where each is, and its number
+//! 21. `rewrite`: rewrite rules of Python programs
+//! 22. `rules`: judging rules before they are used, and passes of the program
+//! 23. `pass`: passes: those of plugins, and those that are written in Python
+//! 24. `optimize`: a pipeline over a model: arguments in, a module or an exception out
 
 mod check;
 mod context;
 mod convert;
+mod current_match;
 mod diff;
 mod draft;
 mod editor;
+mod edits;
 mod errors;
 mod html;
 mod instrument;
+mod judged;
 mod library;
 mod log;
 mod many;
 mod module;
 mod node;
 mod nodes;
+mod operators;
 mod optimize;
 mod pass;
+mod pass_info;
+mod plugins;
 mod rewrite;
 mod rules;
 mod run;
+mod stderr;
 mod tensor;
 mod value;
 mod visit;
@@ -38,16 +74,19 @@ mod _native {
         check::check_modules,
         context::{PyPassContext, list_configs},
         diff::{PyDiff, PyDifference, PyNodeDifference},
-        editor::{PyEditor, PyGraph},
+        editor::PyEditor,
+        edits::PyGraph,
         instrument::NamedInstrument,
-        library::{configure, full_name, list_items, register_pass, unregister_pass},
+        library::{full_name, list_items, unregister_pass},
         many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
         nodes::PyNodes,
         optimize::{lock, optimize, resolve},
-        pass::{PyPass, PyPassInfo, get_pass},
-        rewrite::{judge_pass, rule_variables},
+        pass::{PyPass, get_pass, judge_pass, register_pass},
+        pass_info::PyPassInfo,
+        plugins::configure,
+        rewrite::rule_variables,
         run::stop_runs,
         tensor::PyTensor,
         visit::walk,
@@ -56,6 +95,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::run::start();
         super::log::start();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

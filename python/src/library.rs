@@ -1,11 +1,6 @@
-//! The plugins and passes of this process.
+//! The passes of this process: those of plugins, and those of the program.
 
-use crate::{
-    errors,
-    pass::PyPass,
-    rules::{Judged, own_rules},
-    run::detached,
-};
+use crate::{errors, judged::Judged, plugins::registry};
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
@@ -13,94 +8,33 @@ use pyo3::{
 use relais::{
     listing::{Listed, list_json, option_json},
     pass::{Catalogue, PassFacts},
-    plugin::{Policy, WritableFiles},
-    registry::{Choices, Linked, Registry},
+    registry::Registry,
     transform::{Pass, PassLibrary},
 };
-use relais_session::{Error, OwnPass, Search, Session};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Where plugins are looked for, and what was found.
-struct Found {
-    search: Option<Search>,
-    /// Changes with it.
-    version: u64,
-    registry: Option<&'static Registry>,
-}
-
-static FOUND: Mutex<Found> = Mutex::new(Found { search: None, version: 0, registry: None });
 /// The passes of the program.
 static OWN: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
 
 /// A pass of the program that is known by its name.
 #[derive(Clone)]
-struct Registered {
-    pass: Pass,
+pub(crate) struct Registered {
+    pub pass: Pass,
     /// The rules that are judged before its first use.
-    rules: Vec<Arc<Judged>>,
+    pub rules: Vec<Arc<Judged>>,
     /// The module of Python that registered it.
-    module: String,
+    pub module: String,
 }
 
-impl Registered {
-    fn own(&self) -> OwnPass {
-        OwnPass { pass: self.pass.clone(), rules: own_rules(&self.rules) }
-    }
+fn own() -> MutexGuard<'static, Vec<Registered>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The plugins that are linked into the package and those that a search finds.
-fn look(search: &Search) -> Result<&'static Registry, Error> {
-    // Plugins that were opened stay open, and objects of Python may outlive any other holder.
-    Ok(Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new()))))
-}
-
-fn warn_of_refused(registry: &Registry) {
-    for refused in registry.refused() {
-        let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-        crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
-    }
-}
-
-/// The plugins of the package and of its search, looked for once.
-pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
-    let found = detached(py, || -> Result<&'static Registry, Error> {
-        loop {
-            // Not locked while plugins are looked for: a fork would find it locked for ever.
-            let (search, version) = {
-                let found = lock(&FOUND);
-                if let Some(registry) = found.registry {
-                    return Ok(registry);
-                }
-                (found.search.clone().unwrap_or_default(), found.version)
-            };
-            let new = look(&search)?;
-            let mut found = lock(&FOUND);
-            // Other threads may have been faster, or may have named other plugins.
-            if found.version != version {
-                continue;
-            }
-            if let Some(registry) = found.registry {
-                return Ok(registry);
-            }
-            found.registry = Some(new);
-            drop(found);
-            warn_of_refused(new);
-            return Ok(new);
-        }
-    })?;
-    found.map_err(|error| errors::of_plugins(py, &error))
-}
-
-/// The same, with the passes of the program.
+/// The plugins of this process, with the passes of the program.
 pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
     Ok(library_of(registry(py)?))
 }
@@ -112,21 +46,19 @@ pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
 
 /// The same, with the rules of these passes.
 pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
-    let own = OwnPasses(lock(&OWN).clone());
-    let passes: Vec<OwnPass> = own.0.iter().map(Registered::own).collect();
-    (relais_session::library(registry, &passes), own)
-}
-
-/// A session with the passes of the program.
-pub(crate) fn session(registry: &Registry) -> Session {
-    let own = lock(&OWN).clone();
-    own.iter().map(Registered::own).fold(Session::of(registry.clone()), Session::with_pass)
+    let own = OwnPasses::now();
+    (relais_session::library(registry, own.0.iter().map(|own| &own.pass)), own)
 }
 
 /// The passes of the program at one time: another thread may replace one before its rules are judged.
-pub(crate) struct OwnPasses(Vec<Registered>);
+pub(crate) struct OwnPasses(pub Vec<Registered>);
 
 impl OwnPasses {
+    /// Those that are known now.
+    pub fn now() -> Self {
+        Self(own().clone())
+    }
+
     /// The rules of a pass.
     pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
         let found = self.0.iter().find(|own| std::ptr::eq(own.pass.info(), facts));
@@ -147,33 +79,9 @@ impl OwnPasses {
     }
 }
 
-/// Adds plugins: files, and folders that are searched, beside those of `RELAIS_PLUGIN_PATH` and the user's own folder.
-#[pyfunction]
-#[pyo3(signature = (plugins, plugin_dirs, allow_writable))]
-pub(crate) fn configure(
-    py: Python<'_>,
-    plugins: Vec<PathBuf>,
-    plugin_dirs: Vec<PathBuf>,
-    allow_writable: bool,
-) -> PyResult<()> {
-    let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
-    let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
-    // A file that cannot be used changes nothing, also for threads that look at the same time.
-    let found = detached(py, || {
-        let registry = look(&new)?;
-        let mut found = lock(&FOUND);
-        *found = Found { search: Some(new), version: found.version + 1, registry: Some(registry) };
-        drop(found);
-        warn_of_refused(registry);
-        Ok(())
-    })?;
-    found.map_err(|error| errors::of_plugins(py, &error))
-}
-
 /// Makes a pass known by its name; one that the same module registered is replaced.
-#[pyfunction]
-pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_override: bool) -> PyResult<()> {
-    let name = pass_.pass.info().name.clone();
+pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> PyResult<()> {
+    let (name, module) = (new.pass.info().name.clone(), new.module.clone());
     if !name.contains('.') {
         let message = format!("the name of a registered pass has a prefix and a dot, as in `acme.{name}`");
         return Err(PyValueError::new_err(message));
@@ -187,10 +95,9 @@ pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_o
     {
         return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
     }
-    let new = Registered { pass: pass_.pass.clone(), rules: pass_.rules.clone(), module: module.clone() };
     let is_same = |own: &Registered| own.pass.info().name == name;
     let replaced: Result<Vec<_>, String> = {
-        let mut own = lock(&OWN);
+        let mut own = own();
         match own.iter().find(|own| is_same(own) && own.module != module && !is_override) {
             Some(other) => Err(other.module.clone()),
             None => {
@@ -213,7 +120,7 @@ pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_o
 /// Forgets a pass of the program.
 #[pyfunction]
 pub(crate) fn unregister_pass(name: &str) -> PyResult<()> {
-    let removed: Vec<_> = lock(&OWN).extract_if(.., |own| own.pass.info().name == name).collect();
+    let removed: Vec<_> = own().extract_if(.., |own| own.pass.info().name == name).collect();
     match removed.is_empty() {
         true => Err(PyKeyError::new_err(name.to_owned())),
         false => Ok(()),

@@ -44,7 +44,6 @@ fn push(level: Level, line: String) {
 
 /// Installs the logger, once in a process.
 pub(crate) fn start() {
-    crate::run::start();
     if ::log::set_boxed_logger(Box::new(Keeper)).is_ok() {
         ::log::set_max_level(LevelFilter::Warn);
     }

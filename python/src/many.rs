@@ -3,9 +3,9 @@
 use crate::{
     context::Around,
     errors,
-    library::{registry, session},
-    module::ops_of,
-    optimize::{self, exception, own_pass},
+    operators::ops_of,
+    optimize::{self, exception, own_pass, session},
+    plugins::registry,
     run::{self, current, detached, run},
 };
 use pyo3::{

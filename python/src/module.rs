@@ -1,20 +1,15 @@
 //! Modules and functions.
 
-use crate::{
-    convert, diff, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value,
-};
+use crate::{errors, html, log, operators::ops_of, plugins::registry, run::detached, value};
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyModuleNotFoundError},
     prelude::*,
-    types::{PyBytes, PyList, PyMapping, PyString, PyTuple},
+    types::{PyBytes, PyMapping, PyString},
 };
 use relais::{
     files::{Destination, Existing},
-    ir::{
-        Blob, CallView, ConstId, Function, Global, IRModule, NodeId, OpRec, equal, equal_functions, global_kind,
-        normal_domain,
-    },
+    ir::{Blob, CallView, ConstId, Function, Global, IRModule, NodeId, equal, equal_functions, global_kind},
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
@@ -65,8 +60,8 @@ fn read_model(
     read: impl FnOnce() -> Result<Model, relais_session::Error> + Send,
 ) -> PyResult<PyIrModule> {
     let model = detached(py, read)?.map_err(|error| errors::of_model(py, &error))?;
-    model.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py)?;
+    model.warnings.iter().for_each(log::warn);
+    log::hand_over(py)?;
     Ok(PyIrModule { origin: Origin::of(&model), module: model.module })
 }
 
@@ -154,7 +149,7 @@ impl PyIrModule {
             (ExternalData::External { .. }, Some(min_bytes)) => ExternalData::External { min_bytes },
             (external_data, _) => external_data,
         };
-        let registry = library::registry(py)?;
+        let registry = registry(py)?;
         let written = detached(py, || -> Result<(), NotWritten> {
             let destination =
                 Destination::new(&path, Existing::Replace).map_err(|error| NotWritten::File("output", error))?;
@@ -167,7 +162,7 @@ impl PyIrModule {
 
     /// The model as ONNX, with all weights in it.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let registry = library::registry(py)?;
+        let registry = registry(py)?;
         let written = detached(py, || -> Result<Vec<u8>, NotWritten> {
             let whole = as_written(&self.module, Format::Onnx, &self.origin.operators, registry)?;
             let mut bytes = Vec::new();
@@ -239,20 +234,6 @@ impl PyIrModule {
     /// Whether both are the same object, or have the same functions as objects.
     fn same_as(&self, other: &Self) -> bool {
         is_same(&self.module, &other.module)
-    }
-
-    /// Where it differs from another module, whatever the names and the order of what is inside them. Weights are compared
-    /// by their types; `numeric` compares their values, too.
-    #[pyo3(signature = (old, *, numeric = false, rtol = 0.0, atol = 0.0))]
-    fn diff(
-        &self,
-        py: Python<'_>,
-        old: &Bound<'_, PyAny>,
-        numeric: bool,
-        rtol: f64,
-        atol: f64,
-    ) -> PyResult<diff::PyDiff> {
-        diff::diff(py, self, old, numeric, rtol, atol)
     }
 
     /// A module with a function put in, or in the place of one.
@@ -400,19 +381,6 @@ impl PyFunction {
     }
 }
 
-/// The name of an operator, with its domain if it is not ONNX's own.
-pub(crate) fn op_name(f: &Function, op: &OpRec) -> String {
-    match normal_domain(f.str(op.domain)) {
-        "" => f.str(op.name).to_owned(),
-        domain => format!("{domain}::{}", f.str(op.name)),
-    }
-}
-
-/// The operators that a function calls, in order.
-pub(crate) fn ops_of(f: &Function) -> Vec<String> {
-    f.all_bindings().filter_map(|id| Some(op_name(f, f.op(f.call(id)?.op()?)))).collect()
-}
-
 /// A number that is equal for functions of equal contents.
 fn structural_hash(f: &Function, hasher: &mut DefaultHasher) {
     f.params().len().hash(hasher);
@@ -422,26 +390,6 @@ fn structural_hash(f: &Function, hasher: &mut DefaultHasher) {
             f.str(f.op(op).name).hash(hasher);
         }
     }
-}
-
-/// The domains and names of operators that are asked for.
-pub(crate) fn operators(ops: &Bound<'_, PyTuple>) -> PyResult<Vec<(String, String)>> {
-    let name = |op: Bound<'_, PyAny>| -> PyResult<(String, String)> {
-        let name: String = op.extract().map_err(|_| value::wrong(&op, "an operator", "a str"))?;
-        convert::operator(op.py(), &name)
-    };
-    ops.iter().map(name).collect()
-}
-
-/// Whether nodes are calls of some operators, or of any if there are none.
-pub(crate) fn wanted<'f>(f: &'f Function, ops: &[(String, String)]) -> impl Fn(NodeId) -> bool + use<'f> {
-    let is_wanted = |op: &OpRec| {
-        let (domain, name) = (normal_domain(f.str(op.domain)), f.str(op.name));
-        ops.iter().any(|(d, n)| (normal_domain(d), n.as_str()) == (domain, name))
-    };
-    let by_op: Vec<bool> = f.ops().iter().map(is_wanted).collect();
-    let is_any = ops.is_empty();
-    move |id| f.call(id).is_some_and(|call| is_any || call.op().is_some_and(|op| by_op[op.index()]))
 }
 
 #[pymethods]
@@ -456,45 +404,6 @@ impl PyFunction {
     #[getter]
     fn is_prim_func(&self) -> bool {
         self.kind == global_kind::PRIM_FUNC
-    }
-
-    /// Its parameters, in order.
-    #[getter]
-    fn params<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
-        handles(slf, slf.get().function.params())
-    }
-
-    /// Its results, in order.
-    #[getter]
-    fn results<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
-        let f = &slf.get().function;
-        handles(slf, f.results(f.body()))
-    }
-
-    /// Its bindings, in order: calls and constants, without those of nested functions.
-    #[getter]
-    fn body<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
-        let f = &slf.get().function;
-        handles(slf, f.bindings(f.body()))
-    }
-
-    /// All bindings in program order, those of nested functions too.
-    #[getter]
-    fn nodes(slf: &Bound<'_, Self>) -> PyNodes {
-        PyNodes::of(slf)
-    }
-
-    /// The calls of some operators (`Conv`, `acme::Silu`), or of all, in program order, those of nested functions too.
-    #[pyo3(signature = (*ops))]
-    fn calls<'py>(slf: &Bound<'py, Self>, ops: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
-        let (f, ops) = (&slf.get().function, operators(ops)?);
-        let is_wanted = wanted(f, &ops);
-        handles(slf, &f.all_bindings().filter(|&id| is_wanted(id)).collect::<Vec<_>>())
-    }
-
-    /// Edits it: `with function.edit() as editor`. What comes out is `editor.result()`; the function stays as it is.
-    fn edit(slf: &Bound<'_, Self>) -> PyResult<PyEditor> {
-        PyEditor::of(slf.py(), slf.clone().unbind())
     }
 
     /// The names of its inputs, in order.

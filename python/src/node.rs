@@ -1,6 +1,6 @@
 //! Nodes of functions: a snapshot, or an editor, and a number, so that none can dangle.
 
-use crate::{editor::PyEditor, module::PyFunction, rewrite::read_match, tensor::PyTensor, value};
+use crate::{current_match::read_match, editor::PyEditor, module::PyFunction, tensor::PyTensor, value};
 use pyo3::{
     exceptions::PyAttributeError,
     prelude::*,

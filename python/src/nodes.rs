@@ -1,14 +1,15 @@
-//! The nodes of a function as a sequence, and as columns.
+//! The nodes of a function: its parameters, results and bindings, and all of its bindings as a sequence, and as columns.
 
 use crate::{
     module::PyFunction,
     node::{PyNode, handle, handles},
+    operators::{op_name, operators, wanted},
     tensor::PyTensor,
 };
 use pyo3::{
     exceptions::{PyIndexError, PyOverflowError, PyValueError},
     prelude::*,
-    types::{PyList, PySlice, slice::PySliceIndices},
+    types::{PyList, PySlice, PyTuple, slice::PySliceIndices},
 };
 use relais::ir::{CallView, ElemType, NodeId, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -136,10 +137,47 @@ impl PyNodes {
     #[getter]
     fn op_names(&self, py: Python<'_>) -> Vec<String> {
         let f = &self.function.bind(py).get().function;
-        f.ops().iter().map(|op| crate::module::op_name(f, op)).collect()
+        f.ops().iter().map(|op| op_name(f, op)).collect()
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         format!("<{} nodes of @{}>", self.ids.len(), self.function.bind(py).get().name)
+    }
+}
+
+#[pymethods]
+impl PyFunction {
+    /// Its parameters, in order.
+    #[getter]
+    fn params<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        handles(slf, slf.get().function.params())
+    }
+
+    /// Its results, in order.
+    #[getter]
+    fn results<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let f = &slf.get().function;
+        handles(slf, f.results(f.body()))
+    }
+
+    /// Its bindings, in order: calls and constants, without those of nested functions.
+    #[getter]
+    fn body<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let f = &slf.get().function;
+        handles(slf, f.bindings(f.body()))
+    }
+
+    /// All bindings in program order, those of nested functions too.
+    #[getter]
+    fn nodes(slf: &Bound<'_, Self>) -> PyNodes {
+        PyNodes::of(slf)
+    }
+
+    /// The calls of some operators (`Conv`, `acme::Silu`), or of all, in program order, those of nested functions too.
+    #[pyo3(signature = (*ops))]
+    fn calls<'py>(slf: &Bound<'py, Self>, ops: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        let (f, ops) = (&slf.get().function, operators(ops)?);
+        let is_wanted = wanted(f, &ops);
+        handles(slf, &f.all_bindings().filter(|&id| is_wanted(id)).collect::<Vec<_>>())
     }
 }

@@ -3,9 +3,12 @@
 use crate::{
     context::{self, Around},
     errors,
-    library::{registry, session},
+    library::OwnPasses,
+    log,
     module::PyIrModule,
     pass::{PyPass, say},
+    plugins::registry,
+    rules::own_rules,
     run::{RunState, current, detached, run},
     value,
 };
@@ -13,7 +16,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString},
 };
-use relais::{pipeline::toml, transform::Pass};
+use relais::{pipeline::toml, registry::Registry, transform::Pass};
 use relais_conformance::numbers::Tolerance;
 use relais_session::{
     Argument, Cause, Finished, Output, OwnPass, Request, Session, Stopped,
@@ -138,7 +141,7 @@ impl Wanted {
             Asked::Pass(object) => {
                 let object = object.get();
                 let pass = Pass::sequence(&asked.step(at), [object.pass.clone()]);
-                Some(OwnPass { pass, rules: object.own_rules() })
+                Some(OwnPass { pass, rules: own_rules(&object.rules) })
             }
         });
         Ok(objects.fold(session(registry(py)?), Session::with_pass))
@@ -151,6 +154,13 @@ impl Wanted {
             Asked::Pass(object) => Some(object.get().pass.info().name.clone()),
         })
     }
+}
+
+/// A session with the passes of the program.
+pub(crate) fn session(registry: &Registry) -> Session {
+    let own = OwnPasses::now().0.into_iter();
+    let own = own.map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass });
+    own.fold(Session::of(registry.clone()), Session::with_pass)
 }
 
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
@@ -182,8 +192,8 @@ pub(crate) fn optimize(
     match done {
         Ok(Finished { module: new, course, .. }) => {
             say(py, &course.report)?;
-            course.closing(None).iter().for_each(crate::log::notice);
-            crate::log::hand_over(py)?;
+            course.closing(None).iter().for_each(log::notice);
+            log::hand_over(py)?;
             Ok(PyIrModule::new(new, module.origin.clone()))
         }
         Err(stopped) => Err(exception(py, *stopped, &state)),

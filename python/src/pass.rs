@@ -1,11 +1,17 @@
 //! Passes: those of plugins, and those that are written in Python.
 
 use crate::{
-    context, errors, library,
+    context, errors,
+    judged::Judged,
+    library::{self, Registered},
+    log,
     module::{Origin, PyFunction, PyIrModule, is_same},
+    pass_info::PyPassInfo,
+    plugins::registry,
     rewrite::{self, OwnRules},
-    rules::{self, Judged},
+    rules::{Told, judge_own},
     run::{keep, run},
+    stderr::write,
     value,
 };
 use abi_stable::std_types::RArc;
@@ -16,11 +22,11 @@ use pyo3::{
 use relais::{
     ir::{Function, IRModule, global_kind},
     manager::Report,
-    pass::{PassFacts, PassInfo, RunCx},
+    pass::RunCx,
     transform::Pass,
 };
 use relais_plugin_api::diagnostics::{PRINTED, PassError, Severity};
-use relais_session::{JudgedRules, pipeline::StatedRules};
+use relais_session::pipeline::StatedRules;
 use std::sync::Arc;
 
 /// A pass: from a module to a module.
@@ -31,59 +37,6 @@ pub(crate) struct PyPass {
     pub rules: Vec<Arc<Judged>>,
     /// The passes that its members require.
     required: Vec<String>,
-}
-
-/// The facts about a pass.
-#[pyclass(frozen, eq, get_all, name = "PassInfo", module = "relais_onnx")]
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct PyPassInfo {
-    /// Its optimisation level.
-    opt_level: u8,
-    /// Its name.
-    name: String,
-    /// The passes that it requires.
-    required: Vec<String>,
-    /// The unit that it receives: "module", "function", "prim-func", "rewrite" or "sequential".
-    kind: String,
-    /// The plugin that provides it; none for passes of the program.
-    plugin: Option<String>,
-}
-
-#[pymethods]
-impl PyPassInfo {
-    #[new]
-    #[pyo3(signature = (opt_level, name, required = None))]
-    fn make(opt_level: u8, name: String, required: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let required = value::names(required, "`required`")?;
-        Ok(Self { opt_level, name, required, kind: "module".into(), plugin: None })
-    }
-
-    fn __repr__(&self) -> String {
-        let Self { opt_level, name, required, .. } = self;
-        format!("PassInfo(opt_level={opt_level}, name={name:?}, required={required:?})")
-    }
-}
-
-fn plugin(name: &str) -> Option<String> {
-    Some(name.to_owned()).filter(|name| !name.is_empty())
-}
-
-impl From<&PassFacts> for PyPassInfo {
-    fn from(facts: &PassFacts) -> Self {
-        Self::from(&PassInfo::from(facts))
-    }
-}
-
-impl From<&PassInfo<'_>> for PyPassInfo {
-    fn from(info: &PassInfo<'_>) -> Self {
-        Self {
-            opt_level: info.opt_level,
-            name: info.name.to_owned(),
-            required: info.required.to_vec(),
-            kind: info.level.name().to_owned(),
-            plugin: plugin(info.plugin),
-        }
-    }
 }
 
 #[pymethods]
@@ -150,7 +103,7 @@ impl PyPass {
         let module =
             module.cast::<PyIrModule>().map_err(|_| value::wrong(module, "the argument of a pass", "an IRModule"))?;
         let given = module.get();
-        let (library, own) = library::known_of(library::registry(py)?);
+        let (library, own) = library::known_of(registry(py)?);
         let required = own.rules_of_required(&library, &self.required);
         self.rules.iter().chain(&required).try_for_each(|rules| rules.judge(py))?;
         let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
@@ -183,11 +136,6 @@ impl PyPass {
 }
 
 impl PyPass {
-    /// The rules that are judged before it runs in a pipeline.
-    pub fn own_rules(&self) -> Vec<Arc<dyn JudgedRules>> {
-        rules::own_rules(&self.rules)
-    }
-
     /// The passes that it and its members require.
     fn all_required(&self) -> Vec<String> {
         self.pass.info().required.iter().chain(&self.required).cloned().collect()
@@ -201,20 +149,11 @@ pub(crate) fn say(py: Python<'_>, report: &Report) -> PyResult<()> {
         if rec.code == PRINTED {
             write(py, &format!("{}\n", rec.message))?;
         } else if rec.severity >= Severity::WARNING {
-            crate::log::warn(said.to_string());
+            log::warn(said.to_string());
         }
     }
-    report.warnings.iter().for_each(crate::log::warn);
-    crate::log::hand_over(py)
-}
-
-/// Writes to `sys.stderr`, as it is now: notebooks and test programs replace it.
-pub(crate) fn write(py: Python<'_>, text: &str) -> PyResult<()> {
-    let stderr = py.import("sys")?.getattr("stderr")?;
-    if stderr.is_none() {
-        return Ok(());
-    }
-    stderr.call_method1("write", (text,)).map(drop)
+    report.warnings.iter().for_each(log::warn);
+    log::hand_over(py)
 }
 
 fn on_module(run: &Py<PyAny>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
@@ -270,7 +209,7 @@ fn on_function(
 #[pyo3(signature = (name, options))]
 pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -> PyResult<PyPass> {
     let options = value::entries(Some(options), "the options")?;
-    let (library, own) = library::known_of(library::registry(py)?);
+    let (library, own) = library::known_of(registry(py)?);
     let found = library.get_pass_with(name, options);
     let pass = found.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
     let stated = StatedRules::of_pass(&pass).map_err(|error| errors::of_model(py, &error))?;
@@ -279,4 +218,36 @@ pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -
         rules.push(Arc::new(Judged::stated(stated)));
     }
     Ok(PyPass { pass, rules, required: Vec::new() })
+}
+
+/// Makes a pass known by its name; one that the same module registered is replaced.
+#[pyfunction]
+pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_override: bool) -> PyResult<()> {
+    let PyPass { pass, rules, .. } = pass_;
+    library::register(py, Registered { pass: pass.clone(), rules: rules.clone(), module }, is_override)
+}
+
+/// The most modules of one test.
+const MOST_MODULES: i64 = 1 << 32;
+
+/// Tests a pass on random modules, and its rules on instances of their left sides.
+#[pyfunction(name = "judge")]
+#[pyo3(signature = (pass_, modules, texts, seed, strict, allow_errors))]
+pub(crate) fn judge_pass(
+    py: Python<'_>,
+    pass_: &PyPass,
+    modules: &Bound<'_, PyAny>,
+    texts: Vec<String>,
+    seed: u64,
+    strict: bool,
+    allow_errors: bool,
+) -> PyResult<Told> {
+    let modules: usize = value::whole(modules, "`modules`", MOST_MODULES)?;
+    let registry = registry(py)?;
+    let PyPass { pass, rules, .. } = pass_;
+    let (found, state) = run(py, None, |_| judge_own((pass, rules), modules, texts, seed, strict, registry))?;
+    match state.first() {
+        Some(error) if !allow_errors => Err(error),
+        _ => Ok(found),
+    }
 }

@@ -2,11 +2,13 @@
 //! functions of Python, called on full matches only.
 
 use crate::{
-    convert, errors, library,
+    convert,
+    current_match::{gone, is_current, looking, read_match},
+    errors,
     node::{Owner, PyNode},
-    pass::PyPass,
-    rules::{Told, judge_own},
-    run::{keep, run},
+    plugins,
+    run::keep,
+    tensor::PyTensor,
     value,
 };
 use abi_stable::std_types::RArc;
@@ -31,54 +33,15 @@ use relais_plugin_api::{
     pattern::{self, MakeFn, Matched, Rule, Rules, SharedCondition, Unmet},
     rewrite::RewriteCx,
 };
-use scoped_tls::scoped_thread_local;
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-// The function that a match is in, while a function of Python looks at it.
-scoped_thread_local!(static MATCHED: Function);
-
 thread_local! {
-    /// The number of the match that a function of Python looks at; 0 is none.
-    static CURRENT: Cell<u64> = const { Cell::new(0) };
     /// The exceptions of functions of Python, of the runs of rules under way on this thread.
     static FAILED: RefCell<Vec<Option<PassError>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The number of the next match.
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// Reads the function of a match, while it lasts.
-pub(crate) fn read_match<R>(py: Python<'_>, number: u64, read: impl FnOnce(&Function) -> R) -> PyResult<R> {
-    match CURRENT.get() == number && MATCHED.is_set() {
-        true => Ok(MATCHED.with(read)),
-        false => Err(gone(py)),
-    }
-}
-
-fn gone(py: Python<'_>) -> PyErr {
-    let message = "the match is over: its nodes mean something only while the function that is given them runs";
-    errors::exception(py, "StaleNodeError", message, |_| Ok(()))
-}
-
-/// Lets a function of Python look at a match.
-fn looking<R>(function: &Function, look: impl FnOnce(u64) -> R) -> R {
-    /// Ends it, also after a panic.
-    struct Ends(u64);
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let _ends = Ends(CURRENT.replace(number));
-    MATCHED.set(function, || look(number))
 }
 
 /// Calls a function of Python about a match. After the first exception, none is called until the run ends.
@@ -145,7 +108,7 @@ fn attribute<'py>(py: Python<'py>, value: &AttrData) -> PyResult<Bound<'py, PyAn
         AttrData::Float(value) => value.into_bound_py_any(py),
         AttrData::Int(value) => value.into_bound_py_any(py),
         AttrData::String(bytes) => text(bytes),
-        AttrData::Tensor(tensor) => crate::tensor::PyTensor { tensor: tensor.clone() }.into_bound_py_any(py),
+        AttrData::Tensor(tensor) => PyTensor { tensor: tensor.clone() }.into_bound_py_any(py),
         AttrData::Floats(values) => values.into_bound_py_any(py),
         AttrData::Ints(values) => values.into_bound_py_any(py),
         AttrData::Strings(values) => {
@@ -280,7 +243,7 @@ impl PyMaker {
 
     /// The operand that an object stands for. `what` names the object in the exception if it stands for none.
     fn operand(&self, py: Python<'_>, object: &Bound<'_, PyAny>, what: &dyn fmt::Display) -> PyResult<Operand> {
-        let is_own = |number: u64| match number == self.number && CURRENT.get() == number {
+        let is_own = |number: u64| match number == self.number && is_current(number) {
             true => Ok(()),
             false => Err(gone(py)),
         };
@@ -305,7 +268,7 @@ impl PyMaker {
     }
 
     fn push(&self, py: Python<'_>, step: Step) -> PyResult<usize> {
-        if CURRENT.get() != self.number {
+        if !is_current(self.number) {
             return Err(gone(py));
         }
         let mut steps = self.steps();
@@ -451,7 +414,7 @@ pub(crate) fn rule_variables(py: Python<'_>, text: &str) -> PyResult<Vec<Vec<Str
 /// A pass that rewrites by rules of a program.
 pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_, PyAny>) -> PyResult<OwnRules> {
     let Stated { text, conditions, make: made_by, make_args, judge } = stated.extract()?;
-    let registry = library::registry(py)?;
+    let registry = plugins::registry(py)?;
     let parsed = pattern::read("rule", &text).map_err(|error| errors::of_rules(py, &error))?;
     let sorts: Vec<(String, bool)> = parsed.iter().flat_map(variables).collect();
     let is_rest = |name: &str| sorts.iter().any(|(known, is_rest)| known == name && *is_rest);
@@ -557,28 +520,4 @@ fn rewrite(
     }
     (cx.count)("rewritten", stats.n_rewrites as u64);
     Ok(editor.into_changed())
-}
-
-/// The most modules of one test.
-const MOST_MODULES: i64 = 1 << 32;
-
-/// Tests a pass on random modules, and its rules on instances of their left sides.
-#[pyfunction(name = "judge")]
-#[pyo3(signature = (pass_, modules, texts, seed, strict, allow_errors))]
-pub(crate) fn judge_pass(
-    py: Python<'_>,
-    pass_: &PyPass,
-    modules: &Bound<'_, PyAny>,
-    texts: Vec<String>,
-    seed: u64,
-    strict: bool,
-    allow_errors: bool,
-) -> PyResult<Told> {
-    let modules: usize = value::whole(modules, "`modules`", MOST_MODULES)?;
-    let registry = library::registry(py)?;
-    let (found, state) = run(py, None, |_| judge_own(pass_, modules, texts, seed, strict, registry))?;
-    match state.first() {
-        Some(error) if !allow_errors => Err(error),
-        _ => Ok(found),
-    }
 }

@@ -2,9 +2,10 @@
 
 use crate::{
     errors,
-    library::{self, library_of},
+    judged::{Judged, What},
+    library::library_of,
     module::is_same,
-    pass::PyPass,
+    plugins::registry,
     run::{current, run},
 };
 use pyo3::prelude::*;
@@ -28,42 +29,11 @@ use relais_plugin_api::{
 };
 use relais_session::{
     JudgedRules, Listener,
-    pipeline::StatedRules,
     rules::{Registered, Unsound, judge, judge_one},
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rules that are judged before the first use of the pass that has them.
-pub(crate) struct Judged {
-    what: What,
-    /// Those that change what a module computes; none before they were judged to the end.
-    verdict: Mutex<Option<Vec<Unsound>>>,
-}
-
-enum What {
-    Stated(Vec<StatedRules>),
-    Own { rules: Arc<Rules>, pass: Pass, is_judged: bool },
-}
-
 impl Judged {
-    /// Rules that a pass of a plugin was given.
-    pub fn stated(stated: Vec<StatedRules>) -> Self {
-        Self { what: What::Stated(stated), verdict: Mutex::default() }
-    }
-
-    /// Rules of the program.
-    pub fn own(rules: Arc<Rules>, pass: Pass, is_judged: bool) -> Self {
-        Self { what: What::Own { rules, pass, is_judged }, verdict: Mutex::default() }
-    }
-
-    /// The rules of the program, as text.
-    fn text(&self) -> Option<String> {
-        match &self.what {
-            What::Own { rules, .. } => Some(rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(";\n")),
-            What::Stated(_) => None,
-        }
-    }
-
     /// Judges them, unless that was done.
     ///
     /// # Errors
@@ -72,15 +42,11 @@ impl Judged {
         let unsound = match self.verdict() {
             Some(verdict) => verdict,
             None => {
-                let registry = library::registry(py)?;
+                let registry = registry(py)?;
                 run(py, None, |_| JudgedRules::judge(self, registry, &*current().unwrap_or_default()))?.0
             }
         };
         Unsound::error(&unsound).map_or(Ok(()), |error| Err(errors::of_error(py, "RuleError", &error)))
-    }
-
-    fn verdict(&self) -> Option<Vec<Unsound>> {
-        self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -97,7 +63,7 @@ impl JudgedRules for Judged {
         };
         // One that was stopped has no verdict.
         if !listener.is_stopped() {
-            *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
+            self.keep(verdict.clone());
         }
         verdict
     }
@@ -233,19 +199,19 @@ pub(crate) type Told = (Vec<(String, String, String)>, String);
 
 /// Tests a pass of the program on random modules and on given ones, and its rules on instances of their left sides.
 pub(crate) fn judge_own(
-    pass: &PyPass,
+    (pass, rules): (&Pass, &[Arc<Judged>]),
     n_modules: usize,
     modules: Vec<String>,
     seed: u64,
     is_strict: bool,
     registry: &Registry,
 ) -> Told {
-    let facts = pass.pass.info();
-    let texts: Vec<String> = pass.rules.iter().filter_map(|rules| rules.text()).collect();
+    let facts = pass.info();
+    let texts: Vec<String> = rules.iter().filter_map(|rules| rules.text()).collect();
     let state = current().unwrap_or_default();
     let listener: &dyn Listener = &*state;
     let registered = Registered::new(registry).with_listener(listener);
-    let mut bench = Own { registry: registered, listener, pass: &pass.pass, shape: None };
+    let mut bench = Own { registry: registered, listener, pass, shape: None };
     bench.shape = Some(PassShape {
         name: facts.name.clone(),
         level: facts.level,

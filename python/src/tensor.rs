@@ -1,6 +1,5 @@
 //! Values of constants, as NumPy sees them.
 
-use crate::convert;
 use pyo3::{
     exceptions::{PyBufferError, PyTypeError},
     prelude::*,
@@ -73,14 +72,6 @@ pub(crate) fn of_extra_type(name: &str) -> Option<ElemType> {
 
 #[pymethods]
 impl PyTensor {
-    /// A tensor of an array, anything with the buffer protocol, or numbers, which are `float32`, `int64` or `bool` unless
-    /// `dtype` says otherwise. It is a copy.
-    #[new]
-    #[pyo3(signature = (value, dtype = None))]
-    fn make(value: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult<Self> {
-        Ok(Self { tensor: convert::tensor(value, dtype)? })
-    }
-
     /// The element type, such as `float32`.
     #[getter]
     fn dtype(&self) -> &'static str {

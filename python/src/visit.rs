@@ -1,8 +1,9 @@
 //! The walk of an `ExprVisitor`.
 
 use crate::{
-    module::{PyFunction, operators, wanted},
+    module::PyFunction,
     node::{handle, kind_name},
+    operators::{operators, wanted},
 };
 use pyo3::{
     prelude::*,

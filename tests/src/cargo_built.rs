@@ -1,6 +1,6 @@
 //! The program and the plugins that cargo builds for the tests: `cargo test` puts no `cdylib` beside the program.
 
-use crate::cli::Run;
+use crate::run::Run;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

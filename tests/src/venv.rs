@@ -4,7 +4,7 @@
 
 use crate::{
     cargo_built::{plugin, workspace},
-    cli::Run,
+    run::Run,
 };
 use std::{
     ffi::OsStr,

@@ -1,4 +1,34 @@
 //! `relais`: runs pipelines over models, and lists passes and plugins.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `args_check`: the arguments of `relais run` about checking the output
+//! 2. `args_search`: the arguments that say where plugins are
+//! 3. `args_filetest`: the arguments of `relais filetest`
+//! 4. `args_plugin`: the arguments of `relais plugin`
+//! 5. `args_watch`: the arguments of `relais run` about watching passes
+//! 6. `args`: all arguments
+//! 7. `terminal`: messages, and how they are printed
+//! 8. `catalogue`: finding plugins, and what they provide
+//! 9. `compile`: compiling the C of a build
+//! 10. `model`: models that are read
+//! 11. `progress`: how far a run is, on standard error
+//! 12. `said`: the messages and findings of a run
+//! 13. `watch`: the instruments that arguments ask for
+//! 14. `reproduce`: reproducers of failing passes, and `relais replay`
+//! 15. `request`: the requests that arguments make
+//! 16. `markdown`: a record as a page in Markdown
+//! 17. `list`: `relais list` and `relais describe`
+//! 18. `run`: `relais run` over one model
+//! 19. `plugin_report`: the report of `relais plugin check` on a file
+//! 20. `plugin_check`: `relais plugin check`
+//! 21. `plugin_install`: `relais plugin install`, `remove` and `list`
+//! 22. `plugin_names`: the names in a new crate
+//! 23. `plugin_new`: `relais plugin new`
+//! 24. `plugin_bench`: plugins that the host loads, as the conformance kit sees them
+//! 25. `plugin_test`: `relais plugin test`
 
 mod args;
 mod args_check;

@@ -15,6 +15,26 @@
 //! }
 //! # Ok::<(), relais_session::Error>(())
 //! ```
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `argument`: values with the words by which they were given
+//! 2. `error`: errors as users see them
+//! 3. `listener`: notices about a request, and those that receive them
+//! 4. `model`: models, and what users ask of them: reading and writing, shapes of inputs, parts, calls that stay
+//! 5. `npz`: files of NumPy, with one array or with several by name
+//! 6. `check`: comparing models by running them on the same inputs
+//! 7. `many`: many models: a folder of results, a journal from which a run that was killed goes on, and a cache
+//! 8. `outputs`: the outputs of a request, checked before anything is done: no file that it names is lost
+//! 9. `pipeline`: pipelines that users ask for: by name, by level or by passes, with rules, options and instruments
+//! 10. `plugins`: where plugins are looked for
+//! 11. `request`: requests: what is asked, as data
+//! 12. `reproducers`: reproducers of failing passes
+//! 13. `rules`: judging rules before they are used
+//! 14. `result`: the results of requests
+//! 15. `session`: dealing with requests: the one place that knows the steps of a run and their order
 
 mod argument;
 pub mod check;

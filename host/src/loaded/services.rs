@@ -368,7 +368,7 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
     let run = state.run;
     let encode = |context: &PassContext| {
         let defaults = run.registry.config_defaults(run.plugin);
-        encode_context(context, run.cx.nest.catalogue, defaults, run.cx_in(context).config)
+        encode_context(context, run.cx.catalogue, defaults, run.cx_in(context).config)
     };
     state.guarded(|| {
         let context = PassContext::current();
@@ -408,7 +408,7 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
 }
 
 extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
-    let catalogue = state(data).run.cx.nest.catalogue;
+    let catalogue = state(data).run.cx.catalogue;
     let entered = caught(|| {
         let ContextSettings { inherits, opt_level, required, disabled, config, instruments, .. } =
             ContextSettings::decode(settings.as_slice())?;

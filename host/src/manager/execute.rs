@@ -211,6 +211,7 @@ impl<'a> Machine<'a> {
                 cancel,
                 config: &self.scope().config,
                 pool: None,
+                catalogue: self.catalogue,
                 nest: self.nest(watch),
             };
             work(&**self.pipeline.passes[pass].pass(), self.state.module(), &cx)
@@ -226,7 +227,7 @@ impl<'a> Machine<'a> {
     fn nest<'b>(&'b self, watch: &'b Watch) -> Nest<'b> {
         let run = &self.pipeline.run;
         let around = self.outer.map(|outer| outer.nest);
-        let around = around.unwrap_or_else(|| Nest::alone(self.catalogue).under(run.on_failure));
+        let around = around.unwrap_or_else(|| Nest::alone().under(run.on_failure));
         around.within(run.dependencies, self.verify, self.quarantine(), watch)
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Resolves a pass that another one calls in a context.
 pub(crate) fn resolve_nested(callee: Callee<'_>, context: &PassContext, cx: &RunCx<'_>) -> Result<Pipeline, PassError> {
-    let pipeline = Pipeline::of_call(callee, &cx.scope(context), Some(cx.nest.dependencies), cx.nest.catalogue);
+    let pipeline = Pipeline::of_call(callee, &cx.scope(context), Some(cx.nest.dependencies), cx.catalogue);
     pipeline.map_err(PassError::from)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn run_nested(
     let options =
         RunOptions { verify: Some(nest.verify), remarks: cx.remarks, cancel: Some(cx.cancel), ..RunOptions::default() };
     let inner = RunCx { nest, ..*cx };
-    match Machine::new(pipeline, module.clone(), nest.catalogue, &options).run_within(&watch, &inner) {
+    match Machine::new(pipeline, module.clone(), cx.catalogue, &options).run_within(&watch, &inner) {
         Ok(module) => Ok(module),
         Err(Stop::Hook(fault)) => {
             let error = host(&fault);

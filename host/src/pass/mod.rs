@@ -1,7 +1,6 @@
 //! Passes as pipelines, instruments and the manager know them: the facts about them, their environment, the contexts and
 //! instruments around them, and where they come from.
 
-mod catalogue;
 mod context;
 mod facts;
 mod globals;
@@ -14,11 +13,10 @@ mod threads;
 mod verify;
 mod watch;
 
-pub use catalogue::Catalogue;
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
 pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts};
 pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
-pub use runnable::{HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
+pub use runnable::{Catalogue, HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
 pub use said::Said;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 pub use threads::with_threads;

@@ -1,6 +1,6 @@
 //! The state that a run shares with the runs of the passes that its passes call (rule R3).
 
-use super::{Catalogue, Dependencies, OnFailure, Verify, Watch};
+use super::{Dependencies, OnFailure, Verify, Watch};
 use std::{
     collections::BTreeSet,
     sync::{Mutex, PoisonError},
@@ -35,7 +35,6 @@ const MAX_DEPTH: u8 = 16;
 /// The state that a run shares with those of the passes that its passes call.
 #[derive(Clone, Copy)]
 pub(crate) struct Nest<'a> {
-    pub catalogue: &'a dyn Catalogue,
     pub dependencies: Dependencies,
     pub verify: Verify,
     pub on_failure: OnFailure,
@@ -53,9 +52,8 @@ pub(crate) struct Nest<'a> {
 
 impl<'a> Nest<'a> {
     /// For a pass that is called outside a run.
-    pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
+    pub fn alone() -> Self {
         Self {
-            catalogue,
             dependencies: Dependencies::default(),
             verify: Verify::Off,
             on_failure: OnFailure::default(),

@@ -144,7 +144,7 @@ fn rewrite_one(
     options: DriveOptions,
 ) -> Result<Option<Function>, PassError> {
     let mut editor = Editor::new(function.clone());
-    let mut relations = cx.nest.catalogue.relations();
+    let mut relations = cx.catalogue.relations();
     let stats = drive_with(&mut editor, &mut *relations, rule, ops, options)?;
     if stats.n_rewrites > 0 {
         (cx.count)("rewritten", stats.n_rewrites as u64);

@@ -4,7 +4,7 @@
 //!
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
-//! 1. `attrs`: the attributes of a call, or their defaults in its version of the operator
+//! 1. `calls`: the attributes of calls, or their defaults in the version of a call, and the types of arguments
 //! 2. `bodies`: operators in terms of other operators
 //! 3. `gradients`: the gradients of operators, made for a call
 //! 4. `kernels`: the kernels of operators: the loop program that computes one call

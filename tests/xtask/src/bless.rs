@@ -1,7 +1,8 @@
 //! Golden files, filetests and generated pages, as the code makes them now.
 
 use crate::{
-    command::{Command, Failure},
+    command::Command,
+    failure::Failure,
     repository::{Repository, show},
 };
 

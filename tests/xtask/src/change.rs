@@ -1,7 +1,7 @@
 //! The files that were changed, and the packages that they belong to.
 
 use crate::{
-    command::Failure,
+    failure::Failure,
     repository::{Repository, output},
 };
 use std::path::{Path, PathBuf};

@@ -1,9 +1,8 @@
-//! Commands, and how they fail.
+//! Commands, with what `--help` says of them.
 
-use crate::repository::Repository;
-use std::fmt;
+use crate::{failure::Failure, repository::Repository};
 
-/// A command, with what `--help` says of it.
+/// A command.
 pub struct Command {
     pub name: &'static str,
     /// Its arguments.
@@ -26,29 +25,5 @@ impl Command {
         Failure::usage(&format!(
             "error: `cargo xtask {name}` has no argument `{argument}`\n  help: `cargo xtask {name} --help` lists those that it has"
         ))
-    }
-}
-
-/// Why a command ends, and its status.
-pub struct Failure {
-    pub status: u8,
-    text: String,
-}
-
-impl Failure {
-    /// Something that the user can change.
-    pub fn new(message: &str, help: &str) -> Self {
-        Self { status: 1, text: format!("error: {message}\n  help: {help}") }
-    }
-
-    /// A command line that makes no sense.
-    pub fn usage(text: &str) -> Self {
-        Self { status: 2, text: text.trim_end().to_owned() }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }

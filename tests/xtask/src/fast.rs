@@ -2,7 +2,8 @@
 
 use crate::{
     change::{Package, files, package_of, packages},
-    command::{Command, Failure},
+    command::Command,
+    failure::Failure,
     programs::{Program, build},
     repository::{Repository, show},
 };

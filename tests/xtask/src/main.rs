@@ -1,15 +1,27 @@
 //! Tasks of contributors: `cargo xtask COMMAND`.
+//!
+//! # Modules
+//!
+//! Each uses only those listed before it; one that is not listed is used by no other.
+//!
+//! 1. `failure`: why a command ends
+//! 2. `repository`: the repository, and the programs that are run in it
+//! 3. `command`: commands, with what `--help` says of them
+//! 4. `change`: the files that were changed, and the packages that it belongs to
+//! 5. `programs`: the programs with tests that cargo builds
 
 mod bless;
 mod change;
 mod command;
+mod failure;
 mod fast;
 mod new_pass;
 mod programs;
 mod repository;
 mod scripts;
 
-use command::{Command, Failure};
+use command::Command;
+use failure::Failure;
 use repository::Repository;
 use std::{env, process::ExitCode};
 

@@ -1,9 +1,6 @@
 //! The files that a new pass begins with.
 
-use crate::{
-    command::{Command, Failure},
-    repository::Repository,
-};
+use crate::{command::Command, failure::Failure, repository::Repository};
 use std::path::{Path, PathBuf};
 
 pub const NEW_PASS: Command = Command {

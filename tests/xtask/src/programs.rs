@@ -1,7 +1,7 @@
 //! The programs with tests that cargo builds.
 
 use crate::{
-    command::Failure,
+    failure::Failure,
     repository::{Repository, output},
 };
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The repository, and the programs that are run in it.
 
-use crate::command::Failure;
+use crate::failure::Failure;
 use std::{
     env, fs, io,
     path::{Path, PathBuf},

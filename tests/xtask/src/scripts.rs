@@ -1,7 +1,8 @@
 //! The scripts in `.ci`.
 
 use crate::{
-    command::{Command, Failure},
+    command::Command,
+    failure::Failure,
     repository::{Repository, show},
 };
 use std::{path::Path, process};

@@ -28,9 +28,9 @@ impl From<Pass> for OwnPass {
     }
 }
 
-/// A registry with the passes of the program beside those of its plugins.
-pub fn library(registry: &Registry, own: &[OwnPass]) -> PassLibrary<'static> {
+/// A registry with passes of the program beside those of its plugins.
+pub fn library<'a>(registry: &Registry, own: impl IntoIterator<Item = &'a Pass>) -> PassLibrary<'static> {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
-    own.iter().for_each(|own| library.register(&own.pass));
+    own.into_iter().for_each(|pass| library.register(pass));
     library
 }

@@ -42,7 +42,7 @@ impl<'a> Plan<'a> {
             Some(path) => enforced(path, &spec, &chosen)?,
             None => chosen,
         };
-        Ok(Self { library: library(&registry, own), spec, registry, own })
+        Ok(Self { library: library(&registry, own.iter().map(|own| &own.pass)), spec, registry, own })
     }
 
     /// Where its names are looked up.

@@ -26,11 +26,18 @@ impl Imports {
     /// Reads the sources of a crate, each with its path from the root; `folder` is that of its `src`.
     pub(super) fn of(folder: &str, sources: &BTreeMap<String, String>) -> Self {
         let mut imports = Self { files: BTreeMap::new(), defined: BTreeMap::new(), imported: BTreeMap::new() };
-        for (file, source) in sources.iter().filter(|(file, _)| !is_test(file)) {
-            let (module, code) = (module_of(file, folder), without_texts(&code(source)));
+        let read =
+            |(file, source): (&String, &String)| (module_of(file, folder), file.clone(), without_texts(&code(source)));
+        // A program beside a library is a crate of its own.
+        let (library, program) = (format!("{folder}/lib.rs"), format!("{folder}/main.rs"));
+        let sources = sources.iter().filter(|(file, _)| **file != program || !sources.contains_key(&library));
+        let files: Vec<(Module, String, String)> = sources.map(read).collect();
+        let of_tests: Vec<Module> = files.iter().flat_map(|(module, _, code)| of_tests(module, code)).collect();
+        let is_test = |module: &Module| of_tests.iter().any(|tests| module.starts_with(tests));
+        for (module, file, code) in files.into_iter().filter(|(module, ..)| !is_test(module)) {
             imports.defined.insert(module.clone(), defined(&code));
             imports.imported.insert(module.clone(), imported(&code));
-            imports.files.insert(module, (file.clone(), code));
+            imports.files.insert(module, (file, code));
         }
         imports
     }
@@ -40,8 +47,8 @@ impl Imports {
         &self.files[module].0
     }
 
-    /// The modules that each module uses: those that define what it names, by a path, an import or a glob. What an
-    /// enclosing module holds is not counted.
+    /// The modules that each module uses: those that define what it names, by a path, an import or a glob. Names of an
+    /// enclosing module do not count.
     pub(super) fn uses(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let uses = self.files.iter().map(|(module, (_, code))| {
             let mut used = BTreeSet::new();
@@ -121,8 +128,16 @@ impl Imports {
     }
 }
 
-fn is_test(file: &str) -> bool {
-    file.contains("/tests/") || file.ends_with("/tests.rs") || file.contains("/tests_")
+/// The modules that a module declares for tests only.
+fn of_tests(module: &Module, code: &str) -> Vec<Module> {
+    let attributes =
+        code.split("#[cfg(").skip(1).filter(|rest| rest.starts_with("test)]") || rest.starts_with("all(test,"));
+    let declared = attributes.filter_map(|rest| {
+        let line = rest.lines().skip(1).map(str::trim).find(|line| !line.starts_with("#["))?;
+        let (visibility, name) = line.strip_suffix(';')?.split_once("mod ")?;
+        (visibility.is_empty() || visibility.starts_with("pub")).then(|| [&module[..], &[name.to_owned()]].concat())
+    });
+    declared.collect()
 }
 
 /// The module that a file of a crate holds: the parts of its path within the crate.
@@ -186,7 +201,7 @@ fn defined(code: &str) -> BTreeSet<String> {
     names
 }
 
-/// What a code imports, by the last name of each path.
+/// The imports of a code, by the last name of each path.
 fn imported(code: &str) -> BTreeMap<String, Vec<Module>> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("use ") {
@@ -231,7 +246,7 @@ fn tree<'a>(mut code: &'a str, mut prefix: Module, paths: &mut Vec<Module>) -> &
                     let end = renamed.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(renamed.len());
                     renamed[end..].trim_start()
                 });
-                // Anything else is no tree: code that is not understood.
+                // Anything else is not a tree: code that is not understood.
                 match rest.strip_prefix(',').or_else(|| rest.starts_with('}').then_some(rest)) {
                     Some(rest) => code = rest,
                     None => return rest,

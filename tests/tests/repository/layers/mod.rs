@@ -17,14 +17,14 @@ fn crates() -> Vec<String> {
     while let Some(folder) = open.pop() {
         for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir()
-                && !matches!(name, "target" | "tests" | "docs" | "templates" | "src")
-                && !name.starts_with('.')
-            {
+            let is_other = matches!(name, "target" | "docs" | "templates" | "src") || name.starts_with('.');
+            // The tests of a crate are in its folder `tests`, and those of the repository are a crate.
+            let is_tests = name == "tests" && !path.join("Cargo.toml").exists();
+            if path.is_dir() && !is_other && !is_tests {
                 open.push(path);
             }
         }
-        if folder.join("src/lib.rs").exists() {
+        if ["src/lib.rs", "src/main.rs"].iter().any(|root| folder.join(root).exists()) {
             found.push(folder.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/"));
         }
     }
@@ -32,9 +32,15 @@ fn crates() -> Vec<String> {
     found
 }
 
+/// The file that a crate begins with: that of the library, or of the program if it has no library.
+fn root_of(folder: &str, files: &BTreeMap<String, String>) -> String {
+    let [library, program] = ["lib", "main"].map(|name| format!("{folder}/{name}.rs"));
+    if files.contains_key(&library) { library } else { program }
+}
+
 /// The modules that a crate lists on its first page, in order: those that others use.
-fn listed(lib: &str) -> Vec<String> {
-    let page = lib.lines().map_while(|line| line.strip_prefix("//!"));
+fn listed(root: &str) -> Vec<String> {
+    let page = root.lines().map_while(|line| line.strip_prefix("//!"));
     let mut lines = page.skip_while(|line| line.trim() != "# Modules");
     lines.next();
     let items = lines.take_while(|line| !line.starts_with(" # "));
@@ -43,21 +49,21 @@ fn listed(lib: &str) -> Vec<String> {
     items.filter_map(|(_, rest)| Some(rest.split_once('`')?.0.to_owned())).collect()
 }
 
-/// What is wrong with the order of a crate's modules.
+/// The faults of the order of a crate's modules.
 fn upward(folder: &str, files: &BTreeMap<String, String>) -> Vec<String> {
     let imports = Imports::of(folder, files);
-    let lib = format!("{folder}/lib.rs");
-    let order = listed(&files[&lib]);
+    let root = root_of(folder, files);
+    let order = listed(&files[&root]);
     let place = |module: &str| order.iter().position(|listed| listed == module);
     let mut faults = BTreeSet::new();
     for (module, used) in imports.uses() {
         let Some(own) = module.first() else { continue };
         for target in used.iter().filter_map(|target| target.first()).filter(|target| *target != own) {
             match (place(own), place(target)) {
-                (_, None) => _ = faults.insert(format!("`{target}` is used, and {lib} does not list it")),
+                (_, None) => _ = faults.insert(format!("`{target}` is used, and {root} does not list it")),
                 (Some(own_place), Some(target_place)) if own_place < target_place => {
                     let file = imports.file(&module);
-                    faults.insert(format!("`{own}` uses `{target}`, which {lib} lists after it, in {file}"));
+                    faults.insert(format!("`{own}` uses `{target}`, which {root} lists after it, in {file}"));
                 }
                 _ => {}
             }
@@ -71,7 +77,7 @@ fn upward(folder: &str, files: &BTreeMap<String, String>) -> Vec<String> {
         order
             .iter()
             .filter(|module| !exists(module))
-            .map(|module| format!("{lib} lists `{module}`, which is not there")),
+            .map(|module| format!("{root} lists `{module}`, which is not there")),
     );
     faults.into_iter().collect()
 }
@@ -134,7 +140,8 @@ fn an_import_in_the_wrong_direction_is_found_in_each_crate() {
     let mut n_crates = 0;
     for folder in crates().iter().map(|folder| format!("{folder}/src")) {
         let files = sources(&folder);
-        let order = listed(&files[&format!("{folder}/lib.rs")]);
+        let root = root_of(&folder, &files);
+        let order = listed(&files[&root]);
         let [first, .., last] = order.as_slice() else { continue };
         n_crates += 1;
         let file = |module: &str| {
@@ -149,7 +156,7 @@ fn an_import_in_the_wrong_direction_is_found_in_each_crate() {
             files
         };
         let up = with(&[(first, format!("use crate::{last};\n"))]);
-        let expected = format!("`{first}` uses `{last}`, which {folder}/lib.rs lists after it, in {}", file(first));
+        let expected = format!("`{first}` uses `{last}`, which {root} lists after it, in {}", file(first));
         assert_eq!(upward(&folder, &up), [expected]);
         let both = with(&[(first, format!("use crate::{last};\n")), (last, format!("use crate::{first};\n"))]);
         let circle = on_circles(&folder, &both);
@@ -183,7 +190,27 @@ fn circles_are_found() {
     let (a, b) = ("use crate::B;\nstruct A(B);\n", "use crate::*;\nstruct B(Box<A>);\n");
     assert_eq!(circles(&[lib, ("a.rs", a), ("b.rs", b)]), both);
     assert!(circles(&[lib, ("a.rs", a), ("b.rs", "use crate::*;\nstruct B;\n")]).is_empty());
-    // Texts are no code.
+    // Texts are not code.
     let text = "use crate::*;\nconst B: &str = \"crate::a::A\";\n";
     assert!(circles(&[lib, ("a.rs", a), ("b.rs", text)]).is_empty());
+}
+
+#[test]
+fn files_that_are_there_for_tests_do_not_count() {
+    let circles = |before: &str| {
+        let lib = format!("mod a;\n{before}mod fake;\n");
+        let files = [
+            ("lib.rs", lib.as_str()),
+            ("a.rs", "use crate::fake::part::B;\nstruct A;\n"),
+            ("fake/mod.rs", "mod part;\n"),
+            ("fake/part.rs", "use crate::a::A;\nstruct B;\n"),
+        ];
+        on_circles("src", &files.map(|(file, source)| (format!("src/{file}"), source.to_owned())).into())
+    };
+    for before in ["", "pub ", "#[cfg(unix)]\n", "#[cfg(test)]\nuse std::fmt;\n"] {
+        assert_eq!(circles(before), ["src/a.rs", "src/fake/part.rs"], "{before}");
+    }
+    for before in ["#[cfg(test)]\n", "#[cfg(test)]\n#[macro_use]\npub(crate) ", "#[cfg(all(test, unix))]\n"] {
+        assert!(circles(before).is_empty(), "{before}");
+    }
 }
