@@ -3,7 +3,7 @@
 use crate::{
     instruments::{BuiltIn, built_in as built_in_instruments},
     ir::attr_kind,
-    options::{OptionSchema, OptionType},
+    options::{OptionKind, OptionSchema},
     pass::{Catalogue, InstrumentFacts},
     pipeline::BUILT_IN,
     plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
@@ -218,22 +218,22 @@ pub fn option_json(option: &OptionSchema) -> Value {
     json
 }
 
-fn type_json(kind: &OptionType) -> Value {
+fn type_json(kind: &OptionKind) -> Value {
     // Infinite bounds mean no bounds, and JSON has no number for them.
     let bound = |value: f64| value.is_finite().then_some(value);
     match kind {
-        OptionType::Bool => json!({ "type": "bool" }),
-        OptionType::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
-        OptionType::Bytes { min, max } => json!({ "type": "bytes", "min": min, "max": max }),
-        OptionType::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
-        OptionType::Str => json!({ "type": "string" }),
-        OptionType::Path => json!({ "type": "path" }),
-        OptionType::Choice(choices) => {
+        OptionKind::Bool => json!({ "type": "bool" }),
+        OptionKind::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
+        OptionKind::Bytes { min, max } => json!({ "type": "bytes", "min": min, "max": max }),
+        OptionKind::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
+        OptionKind::Str => json!({ "type": "string" }),
+        OptionKind::Path => json!({ "type": "path" }),
+        OptionKind::Choice(choices) => {
             let choices: Vec<Value> = choices.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect();
             json!({ "type": "choice", "choices": choices })
         }
-        OptionType::List(item) => json!({ "type": "list", "item": type_json(item) }),
-        OptionType::Struct(fields) => {
+        OptionKind::List(item) => json!({ "type": "list", "item": type_json(item) }),
+        OptionKind::Struct(fields) => {
             json!({ "type": "struct", "fields": fields.iter().map(option_json).collect::<Vec<_>>() })
         }
     }
@@ -282,7 +282,7 @@ fn attr_json(attr: AttrRecord<'_>) -> Value {
 
 /// An instrument of the host or of a plugin.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Instrument {
+pub struct ListedInstrument {
     /// Its full name.
     pub name: String,
     /// The plugin and its version; none for the host's own.
@@ -293,23 +293,23 @@ pub struct Instrument {
     pub options: Vec<OptionSchema>,
 }
 
-impl From<InstrumentFacts> for Instrument {
+impl From<InstrumentFacts> for ListedInstrument {
     fn from(facts: InstrumentFacts) -> Self {
         let from = Some((facts.plugin, facts.plugin_version.to_string()));
         Self { name: facts.name, from, doc: facts.doc, options: facts.options }
     }
 }
 
-impl From<&BuiltIn> for Instrument {
+impl From<&BuiltIn> for ListedInstrument {
     fn from(it: &BuiltIn) -> Self {
         Self { name: it.name.into(), from: None, doc: it.doc.into(), options: (it.options)() }
     }
 }
 
 /// Every instrument, ordered by name.
-pub fn instruments(registry: &Registry) -> Vec<Instrument> {
-    let mut all: Vec<Instrument> = built_in_instruments().into_iter().map(Instrument::from).collect();
-    all.extend(Catalogue::instruments(registry).into_iter().map(Instrument::from));
+pub fn instruments(registry: &Registry) -> Vec<ListedInstrument> {
+    let mut all: Vec<ListedInstrument> = built_in_instruments().into_iter().map(ListedInstrument::from).collect();
+    all.extend(Catalogue::instruments(registry).into_iter().map(ListedInstrument::from));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 }

@@ -3,7 +3,7 @@
 use crate::{
     files::{Destination, FileError},
     ir::{Function, IRModule, Tensor, is_initializer, kind, operator_counts},
-    manager::{Fate, Report, Statistic},
+    manager::{Fate, RunReport, Statistic},
     table::{Columns, GAP},
     words::bytes,
 };
@@ -141,7 +141,7 @@ fn rows_len(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> usize {
 }
 
 /// Returns the results of a run, as JSON.
-pub fn report_json(report: &Report) -> Value {
+pub fn report_json(report: &RunReport) -> Value {
     let executions: Vec<Value> = report
         .executions
         .iter()

@@ -23,11 +23,11 @@ mod own;
 
 use crate::{
     ir::{CallView, Function, IRModule},
-    manager::{self, ContextBuilder, Failure, Report, RunOptions, resolve_nested, run_nested},
+    manager::{self, ContextBuilder, Failure, ManagerOptions, RunReport, resolve_nested, run_nested},
     options::OptionSchema,
     pass::{
-        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, Instrument, InstrumentFacts, NoPass, OperatorName,
-        Origin, PassContext, PassFacts, PluginFacts, RunCx, RunnablePass, Scope, Shown,
+        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass, OperatorName, PassContext,
+        PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope, Shown,
     },
     pipeline::{Callee, Faults, PassInstance, Pipeline, defaults, mandatory},
     words::nearest,
@@ -283,7 +283,7 @@ impl Pass {
     /// # Errors
     /// Returns an error if a name does not resolve, or a pass or an instrument fails.
     pub fn run(&self, catalogue: &dyn Catalogue, module: &IRModule) -> Result<IRModule, RunError> {
-        self.run_with(catalogue, module, &RunOptions::default()).map(|(module, _)| module)
+        self.run_with(catalogue, module, &ManagerOptions::default()).map(|(module, _)| module)
     }
 
     /// The same, with a report of the run.
@@ -294,12 +294,12 @@ impl Pass {
         &self,
         catalogue: &dyn Catalogue,
         module: &IRModule,
-        options: &RunOptions<'_>,
-    ) -> Result<(IRModule, Report), RunError> {
+        options: &ManagerOptions<'_>,
+    ) -> Result<(IRModule, RunReport), RunError> {
         let context = PassContext::current();
         let callee = Callee::Held(&self.held);
         let pipeline = Pipeline::of_call(callee, context.settings(), options.dependencies, catalogue);
-        let options = RunOptions { context: Some(context), ..options.clone() };
+        let options = ManagerOptions { context: Some(context), ..options.clone() };
         let ran = manager::run_directly(&pipeline.map_err(RunError::Resolve)?, module, catalogue, &options);
         ran.map_err(RunError::Failed)
     }
@@ -327,7 +327,7 @@ impl Pass {
             establishes_types: false,
             extends: None,
             phase: Phase::REWRITES,
-            origin: Origin::Program,
+            origin: PassOwner::Program,
             changes_interface: None,
             options: Vec::new(),
             doc: String::new(),
@@ -524,7 +524,7 @@ impl Catalogue for PassLibrary<'_> {
         self.base.get().instrument(name)
     }
 
-    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         self.base.get().create_instrument(name, options)
     }
 

@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyBool, PyDict, PyInt, PyList},
 };
 use relais::{
-    pass::{Catalogue, ContextError, ContextGuard, HookFault, Instrument, PassContext},
+    pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext, PassInstrument},
     pipeline::Faults,
 };
 use relais_plugin_api::options::Value;
@@ -80,7 +80,7 @@ pub(crate) struct Around {
     pub required: Vec<String>,
     pub disabled: Vec<String>,
     pub config: Vec<(String, Value)>,
-    pub instruments: Vec<Arc<dyn Instrument>>,
+    pub instruments: Vec<Arc<dyn PassInstrument>>,
 }
 
 /// The settings of the context that was entered last on this thread, unless a run has entered one of its own.

@@ -3,7 +3,7 @@
 use crate::{html, module::PyIrModule, run::detached, value};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use relais_conformance::{
-    diff::{Diff, NodeRow, Row},
+    diff::{Diff, DiffRow, NodeRow},
     numbers::Tolerance,
 };
 
@@ -67,7 +67,7 @@ impl PyDiff {
     /// Differences of what the modules and their interfaces have.
     #[getter]
     fn differences(&self) -> Vec<PyDifference> {
-        let row = |Row { what, sides: [old, new] }: &Row| PyDifference {
+        let row = |DiffRow { what, sides: [old, new] }: &DiffRow| PyDifference {
             what: what.clone(),
             old: old.clone(),
             new: new.clone(),

@@ -7,9 +7,9 @@ use pyo3::{
 };
 use relais::{
     files::{FileError, Why},
-    manager::{Failure, FailureKind, Report},
+    manager::{Failure, FailureKind, RunReport},
     pass::HookFault,
-    pipeline::{Fault, Faults},
+    pipeline::{Faults, PipelineFault},
     report::report_json,
     transform::RunError,
 };
@@ -162,9 +162,9 @@ fn code_of_file(error: &FileError) -> Option<Code> {
 /// The exception of names, options and pipelines that cannot be resolved.
 pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
     exception(py, class, faults, |error| {
-        let make = py.import("relais_onnx.errors")?.getattr("Fault")?;
+        let make = py.import("relais_onnx.errors")?.getattr("PipelineFault")?;
         let list = PyList::empty(py);
-        for Fault { code, message, place, notes, help, .. } in &faults.list {
+        for PipelineFault { code, message, place, notes, help, .. } in &faults.list {
             let kwargs = PyDict::new(py);
             kwargs.set_item("code", code.as_str())?;
             kwargs.set_item("message", message)?;
@@ -188,7 +188,7 @@ pub(crate) fn of_run(py: Python<'_>, error: &RunError, state: &RunState) -> PyEr
 }
 
 /// The exception of a failing pass or instrument, with what was reported before: that of its Python code, if it is one.
-pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, report: &Report, state: &RunState) -> PyErr {
+pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, report: &RunReport, state: &RunState) -> PyErr {
     let report = |error: &Bound<'_, PyAny>| {
         let json = report_json(report).to_string();
         error.setattr("report", py.import("json")?.call_method1("loads", (json,))?)

@@ -2,7 +2,7 @@
 
 use crate::operators::ops_of;
 use relais::ir::{Function, IRModule};
-use relais_conformance::diff::{Diff, NodeRow, Row};
+use relais_conformance::diff::{Diff, DiffRow, NodeRow};
 use relais_plugin_api::text::{self, PrintOptions};
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -73,7 +73,7 @@ pub(crate) fn of_diff(diff: &Diff) -> String {
         return "<div>no difference</div>".to_owned();
     }
     let mut html = String::from("<div><table><tr><th></th><th>old</th><th>new</th></tr>");
-    for Row { what, sides } in &diff.rows {
+    for DiffRow { what, sides } in &diff.rows {
         let [old, new] = sides.each_ref().map(|side| escaped(side.as_deref().unwrap_or("none")));
         let _ = write!(html, "<tr><td>{}</td><td>{old}</td><td>{new}</td></tr>", escaped(what));
     }

@@ -15,15 +15,15 @@ use pyo3::{
 };
 use relais::{
     ir::IRModule,
-    pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
+    pass::{Deadline, InstrumentFindings, PassInfo, PassInstrument, PassMessage, SkipReason},
 };
 use relais_plugin_api::diagnostics::PassError;
 use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 /// An instrument of the host or of a plugin.
-#[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
+#[pyclass(frozen, subclass, name = "PassInstrument", module = "relais_onnx")]
 pub(crate) struct NamedInstrument {
-    instrument: Arc<dyn Instrument>,
+    instrument: Arc<dyn PassInstrument>,
 }
 
 #[pymethods]
@@ -64,12 +64,12 @@ impl NamedInstrument {
 }
 
 /// The names of instruments.
-pub(crate) fn installed(instruments: &[Arc<dyn Instrument>]) -> String {
+pub(crate) fn installed(instruments: &[Arc<dyn PassInstrument>]) -> String {
     instruments.iter().map(|instrument| instrument.name().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
 /// The instrument that an object is.
-pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Instrument>> {
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn PassInstrument>> {
     if let Ok(named) = object.cast::<NamedInstrument>() {
         return Ok(named.get().instrument.clone());
     }
@@ -152,13 +152,13 @@ impl Own {
 }
 
 /// An instrument of a context that was entered, for runs within it: it is not entered again.
-pub(crate) fn entered(instrument: Arc<dyn Instrument>) -> Arc<dyn Instrument> {
+pub(crate) fn entered(instrument: Arc<dyn PassInstrument>) -> Arc<dyn PassInstrument> {
     Arc::new(Entered(instrument))
 }
 
-struct Entered(Arc<dyn Instrument>);
+struct Entered(Arc<dyn PassInstrument>);
 
-impl Instrument for Entered {
+impl PassInstrument for Entered {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -195,7 +195,7 @@ impl Instrument for Entered {
         self.0.counted(pass, statistic, n);
     }
 
-    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+    fn said(&self, pass: &PassInfo<'_>, said: &PassMessage) {
         self.0.said(pass, said);
     }
 
@@ -216,7 +216,7 @@ fn shown(py: Python<'_>, module: &IRModule) -> PyResult<Py<PyIrModule>> {
     Py::new(py, PyIrModule::new(module.clone(), Origin::none()))
 }
 
-impl Instrument for Own {
+impl PassInstrument for Own {
     fn name(&self) -> &str {
         &self.name
     }
@@ -282,13 +282,13 @@ impl Instrument for Own {
         }
     }
 
-    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+    fn said(&self, pass: &PassInfo<'_>, said: &PassMessage) {
         if self.hooks.said {
             self.tell("said", |_, hook| hook.call1((PyPassInfo::from(pass), said.to_string())).map(drop));
         }
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         None
     }
 }

@@ -16,7 +16,7 @@ use pyo3::{
 use relais::ir::IRModule;
 use relais_session::{
     Error, Request, Session,
-    many::{self, FolderStore, Job, Many, ManyError, ManyRequest, Retry, Row, Runner, Store},
+    many::{self, FolderStore, Job, Many, ManyError, ManyRequest, ModelRow, Retry, Runner, Store},
     model::Model,
 };
 use serde_json::Value;
@@ -88,7 +88,7 @@ impl PyMany {
 
     /// Writes the results, and closes the folder.
     fn finish(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<()> {
-        let rows: Vec<Row> = rows.iter().map(|row| row_of(row)).collect::<PyResult<_>>()?;
+        let rows: Vec<ModelRow> = rows.iter().map(|row| row_of(row)).collect::<PyResult<_>>()?;
         let many = self.take();
         let written = detached(py, || many.map_or(Ok(()), |many| many.finish(&rows)))?;
         written.map_err(|error| errors::of_error(py, "OutputError", &error))
@@ -119,12 +119,12 @@ pub(crate) fn run_job(py: Python<'_>, job: &str, asked: Asked<'_>, cache: Option
 /// The table of some rows.
 #[pyfunction]
 pub(crate) fn table(rows: Vec<String>) -> PyResult<String> {
-    let rows: Vec<Row> = rows.iter().map(|row| row_of(row)).collect::<PyResult<_>>()?;
+    let rows: Vec<ModelRow> = rows.iter().map(|row| row_of(row)).collect::<PyResult<_>>()?;
     Ok(many::table(&rows))
 }
 
-fn row_of(text: &str) -> PyResult<Row> {
-    let row = serde_json::from_str(text).ok().and_then(|row: Value| Row::from_json(&row));
+fn row_of(text: &str) -> PyResult<ModelRow> {
+    let row = serde_json::from_str(text).ok().and_then(|row: Value| ModelRow::from_json(&row));
     row.ok_or_else(|| PyValueError::new_err("the text does not describe a row"))
 }
 

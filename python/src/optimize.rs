@@ -19,7 +19,7 @@ use pyo3::{
 use relais::{pipeline::toml, registry::Registry, transform::Pass};
 use relais_conformance::numbers::Tolerance;
 use relais_session::{
-    Argument, Cause, Finished, Output, OwnPass, Request, Session, Stopped,
+    Argument, Finished, OutputRequest, OwnPass, Request, Session, StopCause, Stopped,
     check::CheckRequest,
     model::Part,
     pipeline::{Chosen, PipelineRequest},
@@ -201,10 +201,10 @@ pub(crate) fn optimize(
 }
 
 /// Where a result goes.
-pub(crate) fn output(path: &Path, external_data: &str) -> PyResult<Output> {
+pub(crate) fn output(path: &Path, external_data: &str) -> PyResult<OutputRequest> {
     // Standard output is none of a library's.
     let path = if path.as_os_str() == "-" { Path::new(".").join(path) } else { path.to_owned() };
-    Ok(Output { path, external_data: value::external_data(external_data)?, ..Output::default() })
+    Ok(OutputRequest { path, external_data: value::external_data(external_data)?, ..Output::default() })
 }
 
 /// What decides about the result beside the model: the pipeline with all its options, and the plugins that provide its
@@ -242,18 +242,18 @@ pub(crate) fn exception(py: Python<'_>, stopped: Stopped, state: &RunState) -> P
         return error;
     }
     let class = match &stopped.cause {
-        Cause::Pipeline(faults) => return errors::of_faults(py, "PipelineError", faults),
-        Cause::Failed(failure) => {
+        StopCause::Pipeline(faults) => return errors::of_faults(py, "PipelineError", faults),
+        StopCause::Failed(failure) => {
             let report = stopped.course.map(|course| course.report).unwrap_or_default();
             return errors::of_failure(py, failure, &report, state);
         }
-        Cause::NotWritten(error) => return errors::of_output(py, error),
-        Cause::OwnPass => return own_pass(py, &stopped.error.to_string()),
-        Cause::Rules(error) => return errors::of_rules(py, error),
-        Cause::Unsound(_) => "RuleError",
-        Cause::Check(failed) if failed.is_difference() => "CheckFailed",
-        Cause::Check(_) => "NotCheckedError",
-        Cause::Model | Cause::Lock => "ModelError",
+        StopCause::NotWritten(error) => return errors::of_output(py, error),
+        StopCause::OwnPass => return own_pass(py, &stopped.error.to_string()),
+        StopCause::Rules(error) => return errors::of_rules(py, error),
+        StopCause::Unsound(_) => "RuleError",
+        StopCause::Check(failed) if failed.is_difference() => "CheckFailed",
+        StopCause::Check(_) => "NotCheckedError",
+        StopCause::Model | StopCause::Lock => "ModelError",
         _ => "RelaisError",
     };
     errors::of_error(py, class, &stopped.error)

@@ -21,7 +21,7 @@ use pyo3::{
 };
 use relais::{
     ir::{Function, IRModule, global_kind},
-    manager::Report,
+    manager::RunReport,
     pass::RunCx,
     transform::Pass,
 };
@@ -143,7 +143,7 @@ impl PyPass {
 }
 
 /// Prints what passes printed, and logs the rest of what was said.
-pub(crate) fn say(py: Python<'_>, report: &Report) -> PyResult<()> {
+pub(crate) fn say(py: Python<'_>, report: &RunReport) -> PyResult<()> {
     for said in &report.said {
         let rec = said.diagnostic.rec();
         if rec.code == PRINTED {

@@ -10,14 +10,14 @@ use crate::{
 };
 use pyo3::prelude::*;
 use relais::{
-    manager::RunOptions,
+    manager::ManagerOptions,
     pass::{PassContext, Scope},
     registry::Registry,
     transform::{Pass, RunError},
 };
 use relais_conformance::{
     Finding, Kit, Log, Settings,
-    bench::{Bench, Checks, Linked, OpShape, PassShape, Passes},
+    bench::{Bench, Checks, LinkedItems, OpShape, PassShape, Passes},
     interpret::Compute,
 };
 use relais_plugin_api::{
@@ -139,7 +139,7 @@ impl Passes for Own<'_> {
         let library = library_of(self.registry.registry());
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
         let ran = context.scope(|_| {
-            let options = RunOptions { cancel: self.listener.cancel(), ..RunOptions::default() };
+            let options = ManagerOptions { cancel: self.listener.cancel(), ..RunOptions::default() };
             self.pass.run_with(&library, module, &options)
         });
         match ran.map_err(PassError::new)? {
@@ -160,7 +160,7 @@ impl Bench for Own<'_> {
     }
 
     fn operators(&self) -> Vec<OpShape> {
-        Linked.operators()
+        LinkedItems.operators()
     }
 
     fn checks_options(&self) -> Checks {

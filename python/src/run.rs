@@ -11,7 +11,7 @@ use pyo3::{
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use relais::{
-    manager::{Progress, RunOptions},
+    manager::{ManagerOptions, Progress},
     pass::with_threads,
 };
 use relais_plugin_api::diagnostics::PassError;
@@ -181,7 +181,7 @@ pub(crate) fn within<T>(state: &Arc<RunState>, work: impl FnOnce() -> T) -> T {
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
-    work: impl FnOnce(&RunOptions<'_>) -> T + Send,
+    work: impl FnOnce(&ManagerOptions<'_>) -> T + Send,
 ) -> PyResult<(T, Arc<RunState>)> {
     let state = Arc::new(RunState::default());
     // It lasts as long as Python's code may be called from here: the log is handed to it, too.
@@ -190,7 +190,8 @@ pub(crate) fn run<T: Send>(
     let result = begun.and_then(|()| {
         py.detach(|| {
             let pool = pool(threads)?;
-            let options = RunOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..RunOptions::default() };
+            let options =
+                ManagerOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..RunOptions::default() };
             let work = || within(&state, || work(&options));
             Ok(match pool {
                 Some(pool) => with_threads(pool, work),

@@ -3,7 +3,7 @@
 //! Its modules have items unknown to the plugins (a kind of node, of attribute, of type and of effect, side tables),
 //! and its tables have entries that theirs lack. Every pass is run, and must carry all of it through.
 
-use relais::{ir::*, loaded::Outcome, pass::RunCx, plugin::{OpenPlugin, Policy, WritableFiles, discover}, registry::{Choices, Linked, Registry}};
+use relais::{ir::*, loaded::PassOutcome, pass::RunCx, plugin::{OpenPlugin, Policy, WritableFiles, discover}, registry::{Choices, Linked, Registry}};
 use relais_plugin_api::options::Value;
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ fn check(pass: &str, before: &Function, after: &Function, nodes: [NodeId; 2]) {
 
 fn run(registry: &Registry, pass: &str, module: &IRModule) -> Option<IRModule> {
     let made = registry.create(pass, &Value::Struct(Vec::new())).unwrap_or_else(|error| panic!("{error}"));
-    let Outcome { module, .. } = made.run(module, &RunCx::new(registry)).unwrap_or_else(|error| panic!("{error}"));
+    let PassOutcome { module, .. } = made.run(module, &RunCx::new(registry)).unwrap_or_else(|error| panic!("{error}"));
     module
 }
 

@@ -1,7 +1,7 @@
 //! Plain loops for operators whose evaluators refuse what runtimes may compute differently; sums are in double precision.
 
 use relais_conformance::{
-    bench::{Linked, Passes},
+    bench::{LinkedItems, Passes},
     interpret::Compute,
 };
 use relais_plugin_api::{diagnostics::PassError, infer::Operators, ir::*, options::Value};
@@ -11,7 +11,7 @@ pub struct Judge;
 
 impl Compute for Judge {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        Linked.with_ops(function, body);
+        LinkedItems.with_ops(function, body);
     }
 
     fn known(&self, call: CallView<'_>, inputs: &[Option<Tensor>]) -> Option<Tensor> {
@@ -21,15 +21,15 @@ impl Compute for Judge {
 
 impl Passes for Judge {
     fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
-        Linked.required(pass)
+        LinkedItems.required(pass)
     }
 
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        Linked.make(pass, options)
+        LinkedItems.make(pass, options)
     }
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        Linked.run(pass, options, module)
+        LinkedItems.run(pass, options, module)
     }
 
     fn run_in(
@@ -39,11 +39,11 @@ impl Passes for Judge {
         config: &[(String, Value)],
         module: &IRModule,
     ) -> Result<Option<IRModule>, PassError> {
-        Linked.run_in(pass, options, config, module)
+        LinkedItems.run_in(pass, options, config, module)
     }
 
     fn changes_interface(&self, pass: &str, options: &Value) -> bool {
-        Linked.changes_interface(pass, options)
+        LinkedItems.changes_interface(pass, options)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais_conformance::{
-    diff::{Diff, NodeRow, Row},
+    diff::{Diff, DiffRow, NodeRow},
     numbers::Tolerance,
 };
 use relais_session::model::Model;
@@ -28,7 +28,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<bool, CliError> {
 }
 
 fn to_json(diff: &Diff) -> Value {
-    let row = |Row { what, sides: [left, right] }: &Row| json!({ "what": what, "left": left, "right": right });
+    let row = |DiffRow { what, sides: [left, right] }: &DiffRow| json!({ "what": what, "left": left, "right": right });
     let node = |NodeRow { function, nodes: [left, right], why }: &NodeRow| json!({ "function": function, "why": why, "left": left, "right": right });
     json!({
         "same": diff.is_same(),

@@ -12,7 +12,7 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_conformance::{
-    filetest::{CaseFile, Cases, Outcome, Reason},
+    filetest::{CaseFile, CaseOutcome, Cases, Reason},
     own_arguments,
 };
 use relais_session::rules::Registered;
@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, time::Duration};
 /// A case that was run.
 struct Run {
     file: CaseFile,
-    outcome: Outcome,
+    outcome: CaseOutcome,
     /// The current output was written as the expectation.
     is_blessed: bool,
     /// Why it could not be written.
@@ -99,7 +99,7 @@ fn registry(args: &FiletestArgs) -> Result<Registry, CliError> {
 
 impl Run {
     /// A case that was run; its expectation is written if that is wanted and nothing else is wrong.
-    fn new(file: CaseFile, outcome: Outcome, args: &FiletestArgs) -> Self {
+    fn new(file: CaseFile, outcome: CaseOutcome, args: &FiletestArgs) -> Self {
         let blessed = match args.bless {
             true => file.read().ok().and_then(|case| outcome.blessed(&case)),
             false => None,

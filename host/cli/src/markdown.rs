@@ -1,8 +1,8 @@
 //! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
 use relais::{
-    listing::Instrument,
-    options::{OptionSchema, OptionType},
+    listing::PassInstrument,
+    options::{OptionKind, OptionSchema},
     plugin::{PassRecord, StatisticRecord},
     registry::Provider,
 };
@@ -38,7 +38,7 @@ pub(super) fn pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
 }
 
 /// The page of an instrument.
-pub(super) fn instrument(it: &Instrument) -> String {
+pub(super) fn instrument(it: &PassInstrument) -> String {
     let mut out = format!("# {}\n\n", it.name);
     paragraphs(&mut out, &it.doc);
     let plugin = it.from.as_ref().map_or_else(|| "built in".into(), |(name, _)| code(name));
@@ -69,16 +69,16 @@ fn options(out: &mut String, options: &[OptionSchema]) {
         let default = match (option.default_toml(), &option.kind) {
             (Some(default), _) => code(&default),
             (None, _) if option.is_optional => "none unless it is given".into(),
-            (None, OptionType::Struct(_)) => String::new(),
+            (None, OptionKind::Struct(_)) => String::new(),
             (None, _) => "must be given".into(),
         };
         let (takes, doc) = (cell(&option.kind.to_string()), cell(&option.doc));
         writeln!(out, "| {} | {takes} | {default} | {doc} |", code(&name)).expect("a string takes everything");
         match &option.kind {
-            OptionType::Struct(fields) => {
+            OptionKind::Struct(fields) => {
                 open.extend(fields.iter().rev().map(|field| (format!("{name}."), field)));
             }
-            OptionType::Choice(of) if of.iter().any(|(_, doc)| !doc.trim().is_empty()) => {
+            OptionKind::Choice(of) if of.iter().any(|(_, doc)| !doc.trim().is_empty()) => {
                 write!(choices, "\n`{name}` is one of\n\n").expect("a string takes everything");
                 for (choice, doc) in of {
                     writeln!(choices, "- {}: {}", code(&format!("{choice:?}")), first_line(doc))

@@ -1,7 +1,7 @@
 //! Models that are read.
 
 use super::terminal::CliError;
-use relais_session::{Given, model::Model};
+use relais_session::{ModelSource, model::Model};
 use std::{io, path::Path};
 
 /// Whether an argument means standard input or output.
@@ -10,10 +10,10 @@ pub(crate) fn is_stream(path: &Path) -> bool {
 }
 
 /// The model that an argument names; `-` is standard input.
-pub(crate) fn given(path: &Path) -> Given {
+pub(crate) fn given(path: &Path) -> ModelSource {
     match is_stream(path) {
-        true => Given::StandardInput,
-        false => Given::File(path.to_owned()),
+        true => ModelSource::StandardInput,
+        false => ModelSource::File(path.to_owned()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The conformance kit over plugins that the host loads.
 
 use relais::{
-    options::{OptionSchema, OptionType},
-    pass::{Instrument, PassInfo, SkipReason},
+    options::{OptionKind, OptionSchema},
+    pass::{PassInfo, PassInstrument, SkipReason},
     plugin::{OperatorRecord, PassRecord, Records},
     registry::{Provider, Registry},
 };
@@ -150,16 +150,16 @@ fn knobs(options: &[OptionSchema]) -> Vec<Knob> {
 }
 
 /// As deep as a schema, which has a limit.
-fn knob_kind(kind: &OptionType) -> KnobKind {
+fn knob_kind(kind: &OptionKind) -> KnobKind {
     match kind {
-        OptionType::Bool => KnobKind::Bool,
-        OptionType::Int { min, max } | OptionType::Bytes { min, max } => KnobKind::Int(*min, *max),
-        OptionType::Float { min, max } => KnobKind::Float(*min, *max),
-        OptionType::Str => KnobKind::Str,
-        OptionType::Path => KnobKind::Path,
-        OptionType::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
-        OptionType::List(item) => KnobKind::List(Box::new(knob_kind(item))),
-        OptionType::Struct(fields) => KnobKind::Struct(knobs(fields)),
+        OptionKind::Bool => KnobKind::Bool,
+        OptionKind::Int { min, max } | OptionKind::Bytes { min, max } => KnobKind::Int(*min, *max),
+        OptionKind::Float { min, max } => KnobKind::Float(*min, *max),
+        OptionKind::Str => KnobKind::Str,
+        OptionKind::Path => KnobKind::Path,
+        OptionKind::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
+        OptionKind::List(item) => KnobKind::List(Box::new(knob_kind(item))),
+        OptionKind::Struct(fields) => KnobKind::Struct(knobs(fields)),
         _ => KnobKind::Other,
     }
 }

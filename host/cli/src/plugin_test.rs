@@ -12,7 +12,7 @@ use relais::{
     words::{nearest, or_list, shell_word},
 };
 use relais_conformance::{
-    Finding, Judged, Kind, Kit, Report, Settings,
+    Finding, Judged, Kind, Kit, KitReport, Settings,
     bench::{Bench, Knob},
     own_arguments,
 };
@@ -149,7 +149,7 @@ fn kept(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliErr
     Ok(names.to_vec())
 }
 
-fn report_json(file: &Path, plugin: &PluginRecord, report: &Report) -> Value {
+fn report_json(file: &Path, plugin: &PluginRecord, report: &KitReport) -> Value {
     json!({
         "file": file.display().to_string(),
         "plugin": plugin.name,

@@ -14,7 +14,7 @@ use relais::{
     words::shell_word,
 };
 use relais_session::{
-    Cause, Course, Judging, Request, Stopped,
+    Course, Judging, Request, StopCause, Stopped,
     model::{DeclaredSizes, Model, Part},
     pipeline::{Chosen, PipelineRequest},
 };
@@ -30,7 +30,7 @@ pub(crate) fn stopped(stopped: Stopped, plugins: &PluginArgs, verbosity: Verbosi
         }
         None => Vec::new(),
     };
-    let is_failure = matches!(stopped.cause, Cause::Failed(_));
+    let is_failure = matches!(stopped.cause, StopCause::Failed(_));
     let error = CliError::from(Box::new(stopped));
     if is_failure { explain(error.line("nothing was written"), &reproducers, plugins) } else { error }
 }
@@ -106,7 +106,7 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
         said::findings(report);
     }
     let is_same = match &stopped.cause {
-        Cause::Failed(failure) => match &failure.kind {
+        StopCause::Failed(failure) => match &failure.kind {
             FailureKind::Pass { pass, error, .. } => Some(*pass == facts.pass && facts.is_same_error(error)),
             _ => Some(false),
         },

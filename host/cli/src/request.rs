@@ -13,7 +13,7 @@ use relais::{
     pipeline::spec::Extensions,
 };
 use relais_session::{
-    Argument, Counts, Failures, Judging, Output, Reproducers, Request,
+    Argument, Counts, Failures, Judging, OutputRequest, Reproducers, Request,
     check::{self, CheckRequest, FailedOutput},
     model::Part,
     pipeline::{Chosen, PipelineRequest},
@@ -107,7 +107,7 @@ fn check(args: &CheckArgs) -> CheckRequest {
     }
 }
 
-fn output(args: &RunArgs, path: &Path) -> Output {
+fn output(args: &RunArgs, path: &Path) -> OutputRequest {
     let mut strip = Strip::default();
     for part in &args.strip {
         match part {
@@ -123,5 +123,5 @@ fn output(args: &RunArgs, path: &Path) -> Output {
         ExternalData::Never => onnx::ExternalData::Inline,
     };
     let stated_types = if args.infer_shapes { StatedTypes::Known } else { StatedTypes::AsRead };
-    Output { path: path.to_owned(), external_data, stated_types, strip }
+    OutputRequest { path: path.to_owned(), external_data, stated_types, strip }
 }

@@ -4,12 +4,12 @@ use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
 use relais::{
-    pass::Said,
+    pass::PassMessage,
     pipeline::{Faults, Style},
     plugin::escaped,
 };
 use relais_plugin_api::diagnostics::{PassError, Severity};
-use relais_session::{Cause, Error, Notice, Stopped, many::ManyError, model::NotWritten};
+use relais_session::{Error, Notice, StopCause, Stopped, many::ManyError, model::NotWritten};
 use std::{
     fmt,
     io::{self, Write},
@@ -109,7 +109,7 @@ impl From<ManyError> for CliError {
 impl From<Box<Stopped>> for CliError {
     fn from(stopped: Box<Stopped>) -> Self {
         match stopped.cause {
-            Cause::Pipeline(faults) => faults.into(),
+            StopCause::Pipeline(faults) => faults.into(),
             _ => stopped.error.into(),
         }
     }
@@ -158,7 +158,7 @@ fn label(severity: Severity) -> (&'static str, AnsiColor) {
 }
 
 /// Prints the message of a pass, each part on a line of its own.
-pub(crate) fn said(said: &Said) {
+pub(crate) fn said(said: &PassMessage) {
     let rec = said.diagnostic.rec();
     let (label, colour) = label(said.severity());
     let label = with_code(label, &rec.code);

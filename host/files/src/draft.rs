@@ -2,7 +2,7 @@
 
 use super::{
     Existing, FileError, Why,
-    place::{Destination, Place, folder_of},
+    place::{Destination, WriteTarget, folder_of},
     sweep::{sweep_once, temporary_name},
 };
 use std::{
@@ -80,7 +80,7 @@ impl FileSet {
     /// replaced by one like it.
     pub fn add(&mut self, destination: &Destination) -> Result<&mut File, FileError> {
         let fail = |why| FileError::new(destination.named(), why);
-        let Place::File(target) = destination.place() else { return Err(fail(Why::Special("stream"))) };
+        let WriteTarget::File(target) = destination.place() else { return Err(fail(Why::Special("stream"))) };
         let io = |error| fail(Why::Io(error));
         sweep_once(folder_of(target));
         let replaced = match destination.existing() {
@@ -202,7 +202,7 @@ impl Destination {
             return Ok(Self::standard_output(existing));
         }
         let destination = Self::new(path, existing)?;
-        if let Place::File(_) = destination.place() {
+        if let WriteTarget::File(_) = destination.place() {
             // Better now than after an hour's work. It is removed at once.
             FileSet::new().add(&destination)?;
         }

@@ -29,7 +29,7 @@ mod sweep;
 mod text;
 
 pub use draft::{FileSet, NewFolder, abandon};
-pub use place::{Destination, FileError, Place, Why, is_same_file};
+pub use place::{Destination, FileError, Why, WriteTarget, is_same_file};
 pub use side_file::{SideFileError, open_side_file, side_path};
 pub use sweep::sweep;
 pub use text::{TextFormError, read_text_form, write_text_form};
@@ -73,15 +73,15 @@ impl Destination {
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
         let into = |out: &mut dyn Write| fill(out).and_then(|()| out.flush());
         let written = match self.place() {
-            Place::File(_) => {
+            WriteTarget::File(_) => {
                 let mut set = FileSet::new();
                 let mut out = io::BufWriter::new(set.add(self)?);
                 into(&mut out).map_err(|error| self.error(error))?;
                 drop(out);
                 return set.commit();
             }
-            Place::StandardOutput => into(&mut io::stdout().lock()),
-            Place::Stream(path) => {
+            WriteTarget::StandardOutput => into(&mut io::stdout().lock()),
+            WriteTarget::Stream(path) => {
                 OpenOptions::new().write(true).open(path).and_then(|out| into(&mut io::BufWriter::new(out)))
             }
         };

@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 40;
 
 /// Where something is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum WriteTarget {
     /// A regular file, or none yet, links followed.
     File(PathBuf),
     /// A pipe or a character device.
@@ -27,7 +27,7 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Destination {
     named: PathBuf,
-    place: Place,
+    place: WriteTarget,
     existing: Existing,
 }
 
@@ -113,7 +113,7 @@ impl Destination {
     pub fn new(path: &Path, existing: Existing) -> Result<Self, FileError> {
         let fail = |why| FileError::new(path, why);
         let place = resolve(path).map_err(|error| fail(Why::Io(error)))?;
-        let Place::File(file) = &place else { return Ok(Self { named: path.to_owned(), place, existing }) };
+        let WriteTarget::File(file) = &place else { return Ok(Self { named: path.to_owned(), place, existing }) };
         let folder = folder_of(file);
         if !folder.is_dir() {
             return Err(fail(Why::NoFolder(folder_of(path).to_owned())));
@@ -142,7 +142,7 @@ impl Destination {
             }
             Some(metadata) if metadata.is_dir() => return Err(fail(Why::Folder)),
             Some(metadata) => match special(metadata.file_type()) {
-                None => Place::Stream(file.clone()),
+                None => WriteTarget::Stream(file.clone()),
                 Some(kind) => return Err(fail(Why::Special(kind))),
             },
         };
@@ -151,11 +151,11 @@ impl Destination {
 
     /// Standard output, as a command line names it.
     pub(super) fn standard_output(existing: Existing) -> Self {
-        Self { named: PathBuf::from("-"), place: Place::StandardOutput, existing }
+        Self { named: PathBuf::from("-"), place: WriteTarget::StandardOutput, existing }
     }
 
     /// Where it is.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &WriteTarget {
         &self.place
     }
 
@@ -172,7 +172,7 @@ impl Destination {
     /// The regular file that it is.
     pub fn file(&self) -> Option<&Path> {
         match &self.place {
-            Place::File(file) => Some(file),
+            WriteTarget::File(file) => Some(file),
             _ => None,
         }
     }
@@ -208,22 +208,22 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// Follows links to their end, which need not be there.
-fn resolve(path: &Path) -> io::Result<Place> {
+fn resolve(path: &Path) -> io::Result<WriteTarget> {
     #[cfg(windows)]
     if is_device(path) {
-        return Ok(Place::Stream(path.to_owned()));
+        return Ok(WriteTarget::Stream(path.to_owned()));
     }
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match path.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() => {}
-            _ => return Ok(Place::File(path)),
+            _ => return Ok(WriteTarget::File(path)),
         }
         let folder = folder_of(&path).canonicalize()?;
         // These are open files of this process: links in name only.
         if folder.starts_with("/proc") && folder.ends_with("fd") {
             let is_output = path.file_name() == Some(OsStr::new("1"));
-            return Ok(if is_output { Place::StandardOutput } else { Place::Stream(path) });
+            return Ok(if is_output { WriteTarget::StandardOutput } else { WriteTarget::Stream(path) });
         }
         path = folder.join(path.read_link()?);
     }

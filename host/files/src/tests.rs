@@ -113,7 +113,7 @@ fn devices_and_pipes_are_written_into() {
     replace(&link, b"gone").unwrap();
     write(&link, Existing::Keep, b"gone").unwrap();
     assert!(link.is_symlink());
-    assert_eq!(*Destination::new(&link, Existing::Replace).unwrap().place(), Place::Stream("/dev/null".into()));
+    assert_eq!(*Destination::new(&link, Existing::Replace).unwrap().place(), WriteTarget::Stream("/dev/null".into()));
     let full = replace(Path::new("/dev/full"), b"x").unwrap_err();
     assert!(full.help().contains("space"), "{full}");
 }
@@ -121,9 +121,9 @@ fn devices_and_pipes_are_written_into() {
 #[test]
 fn dash_is_standard_output_for_arguments_alone() {
     let dash = |existing| Destination::of_argument(Path::new("-"), existing).unwrap().place().clone();
-    assert_eq!(dash(Existing::Keep), Place::StandardOutput);
+    assert_eq!(dash(Existing::Keep), WriteTarget::StandardOutput);
     let file = Destination::new(Path::new("-"), Existing::Replace).unwrap();
-    assert_eq!(*file.place(), Place::File("-".into()));
+    assert_eq!(*file.place(), WriteTarget::File("-".into()));
 }
 
 #[test]

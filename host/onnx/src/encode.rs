@@ -1,7 +1,7 @@
 //! The usual encodings: the writer writes them, and the reader keeps what a file has in another one.
 
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     schema::{attribute, opset, tensor},
     types::encode_type,
     wire::{put_bytes, put_float, put_int, put_varint},
@@ -38,7 +38,7 @@ pub(crate) fn kind_of(field: u32) -> Option<u8> {
 
 /// The value field of an attribute that is neither tensor nor graph.
 pub(crate) fn put_plain(f: &Function, out: &mut Vec<u8>, number: u32, value: AttrValue<'_>) -> Result<()> {
-    let encode = |ty| encode_type(f, ty).ok_or_else(|| OnnxError::new(Fault::NotExpressible("such a type")));
+    let encode = |ty| encode_type(f, ty).ok_or_else(|| OnnxError::new(ErrorKind::NotExpressible("such a type")));
     match value {
         AttrValue::Float(value) => put_float(out, number, value),
         AttrValue::Int(value) => put_int(out, number, value),
@@ -54,7 +54,7 @@ pub(crate) fn put_plain(f: &Function, out: &mut Vec<u8>, number: u32, value: Att
                 put_bytes(out, number, &encode(ty)?);
             }
         }
-        _ => return Err(OnnxError::new(Fault::NotExpressible("an attribute of this kind"))),
+        _ => return Err(OnnxError::new(ErrorKind::NotExpressible("an attribute of this kind"))),
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ struct Inner {
     file: String,
     offset: Option<u64>,
     place: String,
-    fault: Fault,
+    fault: ErrorKind,
 }
 
 /// An error in the bytes.
@@ -78,7 +78,7 @@ pub enum ExternalFault {
 /// The kinds of errors.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ErrorKind {
     /// A file cannot be read, written or renamed.
     Io {
         /// The file.
@@ -181,12 +181,12 @@ pub enum Fault {
 }
 
 impl OnnxError {
-    pub(crate) fn new(fault: Fault) -> Self {
+    pub(crate) fn new(fault: ErrorKind) -> Self {
         let inner = Inner { file: String::new(), offset: None, place: String::new(), fault };
         Self { inner: Box::new(inner) }
     }
 
-    pub(crate) fn at(offset: u64, fault: Fault) -> Self {
+    pub(crate) fn at(offset: u64, fault: ErrorKind) -> Self {
         let mut error = Self::new(fault);
         error.inner.offset = Some(offset);
         error
@@ -214,11 +214,11 @@ impl OnnxError {
     }
 
     pub(crate) fn io(path: impl Into<PathBuf>, cause: io::Error) -> Self {
-        Self::new(Fault::Io { path: path.into(), cause })
+        Self::new(ErrorKind::Io { path: path.into(), cause })
     }
 
     /// Returns the kind of error.
-    pub fn fault(&self) -> &Fault {
+    pub fn fault(&self) -> &ErrorKind {
         &self.inner.fault
     }
 
@@ -243,7 +243,7 @@ impl OnnxError {
     }
 }
 
-impl Fault {
+impl ErrorKind {
     fn help(&self) -> &'static str {
         match self {
             Self::Io { .. } => "check the path, the permissions and the space left",
@@ -306,8 +306,8 @@ impl fmt::Display for OnnxError {
 impl std::error::Error for OnnxError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.inner.fault {
-            Fault::Io { cause, .. } | Fault::External { cause: ExternalFault::Io(cause), .. } => Some(cause),
-            Fault::Tensor(cause) => Some(cause),
+            ErrorKind::Io { cause, .. } | ErrorKind::External { cause: ExternalFault::Io(cause), .. } => Some(cause),
+            ErrorKind::Tensor(cause) => Some(cause),
             _ => None,
         }
     }
@@ -343,7 +343,7 @@ impl fmt::Display for ExternalFault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, cause } => write!(f, "`{}`: {cause}", path.display()),

@@ -1,6 +1,6 @@
 //! Tensors in other files: where they are, and that they stay in the model's folder.
 
-use super::error::{ExternalFault, Fault, OnnxError, Result};
+use super::error::{ErrorKind, ExternalFault, OnnxError, Result};
 use relais_files::mapped;
 use relais_plugin_api::ir::Blob;
 use std::{
@@ -29,7 +29,7 @@ impl DataFolder {
 
     /// The bytes of a tensor of `expected` bytes, as a slice of its file.
     pub fn slice(&mut self, at: &Location<'_>, expected: u64) -> Result<Blob> {
-        let fail = |cause| OnnxError::new(Fault::External { location: at.location.into(), cause });
+        let fail = |cause| OnnxError::new(ErrorKind::External { location: at.location.into(), cause });
         let number = |key, text: Option<&[u8]>| {
             let parse = |text| std::str::from_utf8(text).ok()?.parse::<u64>().ok();
             text.map(|text| parse(text).ok_or_else(|| fail(ExternalFault::Number { key }))).transpose()

@@ -29,7 +29,7 @@ mod types;
 mod wire;
 mod write;
 
-pub use error::{ExternalFault, Fault, OnnxError, Warning, WireFault};
+pub use error::{ErrorKind, ExternalFault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
 pub use strip::{Strip, strip};
 pub use write::{ExternalData, StatedTypes, WriteOptions, WriteReport, data_files, write, write_destination, write_to};

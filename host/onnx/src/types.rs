@@ -1,7 +1,7 @@
 //! `TypeProto` and `ValueInfoProto`, both ways.
 
 use super::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     schema::{shape, type_proto, value_info},
     wire::{Scan, put_bytes, put_int},
 };
@@ -27,7 +27,7 @@ pub(crate) fn decode_type(f: &mut Function, bytes: &[u8], base: u64) -> Result<T
     let (mut bytes, mut base) = (bytes, base);
     let mut ty = loop {
         if wraps.len() > MAX_DEPTH {
-            return Err(OnnxError::at(base, Fault::DeepType));
+            return Err(OnnxError::at(base, ErrorKind::DeepType));
         }
         let mut scan = Scan::new(bytes, base);
         let mut value = None;
@@ -355,7 +355,7 @@ mod tests {
             put_bytes(&mut bytes, type_proto::SEQUENCE, &inner);
         }
         let error = decode_type(&mut Function::new(), &bytes, 0).unwrap_err();
-        assert!(matches!(error.fault(), Fault::DeepType), "{error}");
+        assert!(matches!(error.fault(), ErrorKind::DeepType), "{error}");
     }
 
     #[test]

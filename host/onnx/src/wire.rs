@@ -1,7 +1,7 @@
 //! The protobuf wire format: a scanner that keeps every field's exact bytes, and the functions with which the writer
 //! makes fields.
 
-use super::error::{Fault, OnnxError, Result, WireFault};
+use super::error::{ErrorKind, OnnxError, Result, WireFault};
 
 /// The wire types.
 pub(crate) mod wire_type {
@@ -48,7 +48,7 @@ impl<'a> Field<'a> {
         if self.wire == wire {
             return Ok(());
         }
-        Err(OnnxError::at(self.at, Fault::WireType { field: self.number, found: self.wire, expected: wire }))
+        Err(OnnxError::at(self.at, ErrorKind::WireType { field: self.number, found: self.wire, expected: wire }))
     }
 
     /// The bytes of a length-delimited field.
@@ -74,14 +74,14 @@ impl<'a> Field<'a> {
     /// The text of a length-delimited field.
     #[inline]
     pub fn str(&self) -> Result<&'a str> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| OnnxError::at(self.at, Fault::NotUtf8))
+        std::str::from_utf8(self.bytes()?).map_err(|_| OnnxError::at(self.at, ErrorKind::NotUtf8))
     }
 
     /// The bytes of a length-delimited field that is text.
     #[inline]
     pub fn text(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
-        if is_text(bytes) { Ok(bytes) } else { Err(OnnxError::at(self.at, Fault::NotUtf8)) }
+        if is_text(bytes) { Ok(bytes) } else { Err(OnnxError::at(self.at, ErrorKind::NotUtf8)) }
     }
 
     /// The value of a varint.
@@ -113,7 +113,7 @@ impl<'a> Field<'a> {
     pub fn fixed(&self, width: usize, mut add: impl FnMut(&[u8])) -> Result<()> {
         if self.wire == wire_type::LEN {
             if !self.data.len().is_multiple_of(width) {
-                return Err(OnnxError::at(self.at, Fault::Packed { field: self.number, width }));
+                return Err(OnnxError::at(self.at, ErrorKind::Packed { field: self.number, width }));
             }
             add(self.data);
             return Ok(());
@@ -149,7 +149,7 @@ impl<'a> Scan<'a> {
     }
 
     fn fail<T>(&self, at: usize, fault: WireFault) -> Result<T> {
-        Err(OnnxError::at(self.base + at as u64, Fault::Wire(fault)))
+        Err(OnnxError::at(self.base + at as u64, ErrorKind::Wire(fault)))
     }
 
     fn varint(&mut self) -> Result<u64> {
@@ -299,7 +299,7 @@ mod tests {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("no fault in {bytes:?}"),
                 Err(error) => match error.fault() {
-                    Fault::Wire(fault) => return fault.clone(),
+                    ErrorKind::Wire(fault) => return fault.clone(),
                     other => panic!("{other:?}"),
                 },
             }

@@ -57,6 +57,6 @@ pub use error::Error;
 pub use listener::{Listener, Notice, Silent};
 pub use outputs::Outputs;
 pub use plugins::{Search, user_dir};
-pub use request::{Counts, Failures, Given, Judging, Output, Reproducers, Request};
-pub use result::{Cause, Course, Finished, Stopped};
+pub use request::{Counts, Failures, Judging, ModelSource, OutputRequest, Reproducers, Request};
+pub use result::{Course, Finished, StopCause, Stopped};
 pub use session::{JudgedRules, OwnPass, Session, library};

@@ -3,7 +3,7 @@
 use crate::{error::Error, model::NotWritten};
 use relais::{
     files::{Destination, Existing, Place, is_same_file},
-    pipeline::spec::{Literal, RunSpec},
+    pipeline::spec::{RunSpec, SpecValue},
 };
 use std::path::Path;
 
@@ -40,7 +40,7 @@ impl Outputs {
     pub fn add_instruments(&mut self, run: &RunSpec) -> Result<(), NotWritten> {
         for instrument in run.instruments.iter().filter(|instrument| instrument.name.value == "trace") {
             let file = instrument.options.iter().find(|option| option.key.value == "file");
-            if let Some(Literal::Str(file)) = file.map(|option| &option.value.value) {
+            if let Some(SpecValue::Str(file)) = file.map(|option| &option.value.value) {
                 self.add("the trace", Path::new(file), Existing::Keep)?;
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::request::{Failures, Reproducers};
 use relais::{
-    manager::{PassFault, Report, Reproducer, ReproducerError, free_folder},
+    manager::{PassFault, Reproducer, ReproducerError, RunReport, free_folder},
     pass::Catalogue,
     pipeline::Pipeline,
 };
@@ -24,7 +24,7 @@ impl Reproducers {
     pub(crate) fn write(
         &self,
         pipeline: &Pipeline,
-        report: &Report,
+        report: &RunReport,
         catalogue: &dyn Catalogue,
     ) -> (Vec<PathBuf>, Option<String>) {
         let (mut told, mut written) = (BTreeSet::new(), Vec::new());

@@ -20,7 +20,7 @@ use std::{
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The model.
-    pub model: Given,
+    pub model: ModelSource,
     /// The part of it that is wanted.
     pub part: Part,
     /// Nodes that no pass removes or changes, by their names or those of values that they compute.
@@ -44,7 +44,7 @@ pub struct Request {
     /// How the result is compared with the model.
     pub check: CheckRequest,
     /// Where the result goes; nowhere if it is wanted in memory alone.
-    pub output: Option<Output>,
+    pub output: Option<OutputRequest>,
     /// Whether the contents of the model and of the output are counted, for tables. A report has them anyway.
     pub counts: Counts,
     /// Where a report in JSON goes.
@@ -56,7 +56,7 @@ pub struct Request {
 /// Where a model comes from.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub enum Given {
+pub enum ModelSource {
     /// Standard input.
     #[default]
     StandardInput,
@@ -88,7 +88,7 @@ pub enum Counts {
 
 /// Where a model goes, and how it is written.
 #[derive(Clone, Debug, Default)]
-pub struct Output {
+pub struct OutputRequest {
     /// The file; `-` is standard output. Its name says the format, which otherwise is that of the model.
     pub path: PathBuf,
     /// Where the weights go.
@@ -123,12 +123,12 @@ pub enum Failures {
 impl Request {
     /// The model in a file, and the pipeline `default`.
     pub fn file(model: impl Into<PathBuf>) -> Self {
-        Self { model: Given::File(model.into()), ..Self::default() }
+        Self { model: ModelSource::File(model.into()), ..Self::default() }
     }
 
     /// The same with a file for the result.
     pub fn to(self, output: impl Into<PathBuf>) -> Self {
-        Self { output: Some(Output { path: output.into(), ..Output::default() }), ..self }
+        Self { output: Some(OutputRequest { path: output.into(), ..Output::default() }), ..self }
     }
 
     /// The same with another pipeline.
@@ -148,13 +148,13 @@ impl Request {
     /// does, nor what is said on the way.
     pub(crate) fn without_places(&self) -> Self {
         Self {
-            model: Given::default(),
+            model: ModelSource::default(),
             pipeline: PipelineRequest::default(),
             lock: None,
             remarks: Remarks::default(),
             threads: None,
             check: CheckRequest { inputs: Vec::new(), ..self.check.clone() },
-            output: self.output.as_ref().map(|output| Output { path: PathBuf::new(), ..output.clone() }),
+            output: self.output.as_ref().map(|output| OutputRequest { path: PathBuf::new(), ..output.clone() }),
             counts: Counts::default(),
             report: None,
             reproducers: None,
@@ -168,13 +168,13 @@ impl Request {
     }
 }
 
-impl From<Model> for Given {
+impl From<Model> for ModelSource {
     fn from(model: Model) -> Self {
         Self::Model(Box::new(model))
     }
 }
 
-impl Given {
+impl ModelSource {
     /// Its name, for reports.
     pub(crate) fn name(&self) -> &Path {
         match self {

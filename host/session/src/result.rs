@@ -9,7 +9,7 @@ use crate::{
 };
 use relais::{
     ir::IRModule,
-    manager::{Execution, Failure, Fate, Report},
+    manager::{Execution, Failure, Fate, RunReport},
     onnx::WriteReport,
     pipeline::{Addition, Faults},
     registry::Registry,
@@ -47,7 +47,7 @@ pub struct Stopped {
     /// The words about it.
     pub error: Error,
     /// The cause, for programs.
-    pub cause: Cause,
+    pub cause: StopCause,
     /// The passes that ran, if any did.
     pub course: Option<Course>,
     /// Notes and warnings, in the order in which they came; those of passes are in the course.
@@ -57,7 +57,7 @@ pub struct Stopped {
 /// Why a request failed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum StopCause {
     /// The model, or something in the request that does not fit it.
     Model,
     /// The pipeline.
@@ -73,7 +73,7 @@ pub enum Cause {
     /// A pass or an instrument failed. Its reports are in the [`Course`].
     Failed(Box<Failure>),
     /// The result differs from the model, or cannot be compared with it.
-    Check(Box<CheckFailed>),
+    OutputCheck(Box<CheckFailed>),
     /// The result, or something else, cannot be written.
     NotWritten(NotWritten),
     /// A plugin failed while its objects were dropped.
@@ -96,7 +96,7 @@ pub struct Course {
     /// The contents of the model, if they were counted.
     pub before: Option<Summary>,
     /// The deeds and words of the passes.
-    pub report: Report,
+    pub report: RunReport,
     /// The reproducers of passes that failed.
     pub reproducers: Vec<PathBuf>,
     /// How long everything took.
@@ -108,7 +108,7 @@ impl Course {
     /// changed nothing.
     pub fn closing(&self, stop_after: Option<u64>) -> Vec<Notice> {
         let mut notices: Vec<Notice> = self.stopped(stop_after).into_iter().collect();
-        let Report { executions, files, .. } = &self.report;
+        let RunReport { executions, files, .. } = &self.report;
         if !files.is_empty() {
             let files = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let notice = Notice::warning(format_args!("the files {files} of passes are not written"));
@@ -165,7 +165,7 @@ impl Finished {
 }
 
 impl Stopped {
-    pub(crate) fn new(error: Error, cause: Cause) -> Box<Self> {
+    pub(crate) fn new(error: Error, cause: StopCause) -> Box<Self> {
         Box::new(Self { error, cause, course: None, notices: Vec::new() })
     }
 
@@ -173,7 +173,7 @@ impl Stopped {
     pub fn to_json(&self) -> Value {
         let mut json = self.course.as_ref().map(Course::to_json).unwrap_or_default();
         json["error"] = self.error.to_string().into();
-        if let Cause::Check(failed) = &self.cause {
+        if let StopCause::Check(failed) = &self.cause {
             json["check"] = failed.json.clone();
         }
         json
@@ -192,25 +192,25 @@ impl std::error::Error for Stopped {}
 
 impl From<Error> for Box<Stopped> {
     fn from(error: Error) -> Self {
-        Stopped::new(error, Cause::Model)
+        Stopped::new(error, StopCause::Model)
     }
 }
 
 impl From<Faults> for Box<Stopped> {
     fn from(faults: Faults) -> Self {
         let code = faults.list.first().map_or("", |fault| fault.code.as_str());
-        Stopped::new(Error::new(&faults).with_code(code), Cause::Pipeline(faults))
+        Stopped::new(Error::new(&faults).with_code(code), StopCause::Pipeline(faults))
     }
 }
 
 impl From<PassError> for Box<Stopped> {
     fn from(error: PassError) -> Self {
-        Stopped::new(error.clone().into(), Cause::Rules(error))
+        Stopped::new(error.clone().into(), StopCause::Rules(error))
     }
 }
 
 impl From<NotWritten> for Box<Stopped> {
     fn from(error: NotWritten) -> Self {
-        Stopped::new(error.error(), Cause::NotWritten(error))
+        Stopped::new(error.error(), StopCause::NotWritten(error))
     }
 }

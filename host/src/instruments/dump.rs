@@ -3,8 +3,8 @@
 use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
 use crate::{
     files::{self, Destination, Existing, FileSet, side_path},
-    options::OptionType,
-    pass::{Findings, Instrument, PassInfo},
+    options::OptionKind,
+    pass::{InstrumentFindings, PassInfo, PassInstrument},
 };
 use relais_plugin_api::{
     boundary::record::Level,
@@ -29,13 +29,13 @@ inventory::submit! {
               Numbered files read back, and `index.jsonl` says what each pass did; the numbers are those of \
               `--stop-after`.",
         options: || vec![
-            option("dir", "the folder; it must be new or empty", OptionType::Str, None),
+            option("dir", "the folder; it must be new or empty", OptionKind::Str, None),
             texts(PASSES, "the passes, by short or full names; none means all"),
             choice("weights", "what becomes of large constants", &[
                 ("keep", "they go into a file beside each dump, which dumps with the same ones share"),
                 ("elide", "they are left out, and the dumps do not read back"),
             ]),
-            option("overwrite", "write into a folder that has files", OptionType::Bool, Some(Value::Bool(false))),
+            option("overwrite", "write into a folder that has files", OptionKind::Bool, Some(Value::Bool(false))),
         ],
         make: |given, _| Ok(Arc::new(Dump {
             dir: given.text("dir").into(),
@@ -162,7 +162,7 @@ impl Dump {
     }
 }
 
-impl Instrument for Dump {
+impl PassInstrument for Dump {
     fn name(&self) -> &str {
         "dump"
     }
@@ -239,10 +239,10 @@ impl Instrument for Dump {
         }
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let (n_files, dir) = (self.lock().n_files, self.dir.display().to_string());
         let text = format!("{n_files} dumps are in `{dir}`; `{}` says what each pass did\n", index_path(&self.dir));
-        Some(Findings { text, data: json!({ "dir": dir, "n_files": n_files }) })
+        Some(InstrumentFindings { text, data: json!({ "dir": dir, "n_files": n_files }) })
     }
 }
 

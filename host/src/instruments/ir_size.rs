@@ -3,7 +3,7 @@
 use super::{BuiltIn, select::is_same};
 use crate::{
     ir::{Function, IRModule, Tensor, kind},
-    pass::{Findings, Instrument, PassInfo},
+    pass::{InstrumentFindings, PassInfo, PassInstrument},
     table::{indented, table},
     words::bytes,
 };
@@ -116,7 +116,7 @@ impl State {
     }
 }
 
-impl Instrument for IrSize {
+impl PassInstrument for IrSize {
     fn name(&self) -> &str {
         "ir-size"
     }
@@ -145,7 +145,7 @@ impl Instrument for IrSize {
         self.close(None);
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let done = self.lock().done.clone();
         let change = |before: u64, after: u64, show: &dyn Fn(u64) -> String| match before == after {
             true => show(after),
@@ -166,6 +166,6 @@ impl Instrument for IrSize {
             let Measured { pass, depth, before, after } = measured;
             json!({ "pass": pass, "depth": depth, "before": size(before), "after": size(after) })
         };
-        Some(Findings { text, data: done.iter().map(entry).collect() })
+        Some(InstrumentFindings { text, data: done.iter().map(entry).collect() })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::BuiltIn;
 use crate::{
-    pass::{Findings, Instrument, PassInfo},
+    pass::{InstrumentFindings, PassInfo, PassInstrument},
     table::{indented, table},
     words::bytes,
 };
@@ -110,7 +110,7 @@ impl Memory {
     }
 }
 
-impl Instrument for Memory {
+impl PassInstrument for Memory {
     fn name(&self) -> &str {
         "memory"
     }
@@ -140,11 +140,11 @@ impl Instrument for Memory {
         self.close();
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let state = self.lock();
         if state.is_blind {
             let text = "memory is not measured here: the system does not tell it as Linux does\n".to_owned();
-            return Some(Findings { text, data: serde_json::Value::Null });
+            return Some(InstrumentFindings { text, data: serde_json::Value::Null });
         }
         let growth = |n: i64| format!("{}{}", if n < 0 { "-" } else { "+" }, bytes(n.unsigned_abs()));
         let row =
@@ -160,7 +160,7 @@ impl Instrument for Memory {
             json!({ "pass": pass, "depth": depth, "peak_bytes": peak, "growth_bytes": growth })
         };
         let passes: serde_json::Value = state.done.iter().map(entry).collect();
-        Some(Findings { text, data: json!({ "peak_is_of_pass": state.peak_is_of_pass, "passes": passes }) })
+        Some(InstrumentFindings { text, data: json!({ "peak_is_of_pass": state.peak_is_of_pass, "passes": passes }) })
     }
 }
 

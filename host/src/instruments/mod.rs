@@ -28,11 +28,11 @@ pub use select::Selection;
 pub use statistics::Statistics;
 pub use timing::{Timed, Timing};
 pub use trace::Trace;
-pub use verifier::Verifier;
+pub use verifier::VerifyInstrument;
 
 use crate::{
-    options::{OptionSchema, OptionType, complete},
-    pass::{Catalogue, Instrument},
+    options::{OptionKind, OptionSchema, complete},
+    pass::{Catalogue, PassInstrument},
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value};
 use std::{fmt, sync::Arc};
@@ -51,7 +51,7 @@ pub struct BuiltIn {
 }
 
 /// Makes an instrument that prints there.
-pub type Make = fn(&Given<'_>, &Arc<dyn Output>) -> Result<Arc<dyn Instrument>, PassError>;
+pub type Make = fn(&Given<'_>, &Arc<dyn Output>) -> Result<Arc<dyn PassInstrument>, PassError>;
 
 inventory::collect!(BuiltIn);
 
@@ -76,7 +76,7 @@ pub(crate) fn make(
     options: &Value,
     catalogue: &dyn Catalogue,
     output: &Arc<dyn Output>,
-) -> Result<Arc<dyn Instrument>, PassError> {
+) -> Result<Arc<dyn PassInstrument>, PassError> {
     match find(name) {
         Some(built_in) => built_in.create(options, output),
         None => catalogue.create_instrument(name, options),
@@ -88,7 +88,7 @@ impl BuiltIn {
     ///
     /// # Errors
     /// Returns an error if the options are not accepted, or the system lacks a requirement.
-    pub fn create(&self, options: &Value, output: &Arc<dyn Output>) -> Result<Arc<dyn Instrument>, PassError> {
+    pub fn create(&self, options: &Value, output: &Arc<dyn Output>) -> Result<Arc<dyn PassInstrument>, PassError> {
         let options = complete(&(self.options)(), options).map_err(PassError::new)?;
         (self.make)(&Given(&options), output)
     }
@@ -144,7 +144,7 @@ impl<'a> Given<'a> {
     }
 }
 
-fn option(name: &str, doc: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
+fn option(name: &str, doc: &str, kind: OptionKind, default: Option<Value>) -> OptionSchema {
     OptionSchema { name: name.into(), doc: doc.into(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 
@@ -152,12 +152,12 @@ fn option(name: &str, doc: &str, kind: OptionType, default: Option<Value>) -> Op
 fn choice(name: &str, doc: &str, choices: &[(&str, &str)]) -> OptionSchema {
     let default = choices.first().map(|(name, _)| Value::Str((*name).to_owned()));
     let choices = choices.iter().map(|(name, doc)| ((*name).to_owned(), (*doc).to_owned())).collect();
-    option(name, doc, OptionType::Choice(choices), default)
+    option(name, doc, OptionKind::Choice(choices), default)
 }
 
 /// An option that is a list of texts, empty by default.
 fn texts(name: &str, doc: &str) -> OptionSchema {
-    option(name, doc, OptionType::List(Box::new(OptionType::Str)), Some(Value::List(Vec::new())))
+    option(name, doc, OptionKind::List(Box::new(OptionKind::Str)), Some(Value::List(Vec::new())))
 }
 
 #[cfg(test)]

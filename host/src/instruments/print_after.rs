@@ -1,7 +1,7 @@
 //! `print-after`: the program after passes.
 
 use super::{BuiltIn, Output, Selection, select::pass_title};
-use crate::pass::{Instrument, PassInfo};
+use crate::pass::{PassInfo, PassInstrument};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl PrintAfter {
     }
 }
 
-impl Instrument for PrintAfter {
+impl PassInstrument for PrintAfter {
     fn name(&self) -> &str {
         "print-after"
     }

@@ -1,7 +1,7 @@
 //! `print-before`: the program before passes.
 
 use super::{BuiltIn, Output, Selection, select::pass_title};
-use crate::pass::{Instrument, PassInfo};
+use crate::pass::{PassInfo, PassInstrument};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl PrintBefore {
     }
 }
 
-impl Instrument for PrintBefore {
+impl PassInstrument for PrintBefore {
     fn name(&self) -> &str {
         "print-before"
     }

@@ -5,8 +5,8 @@ use super::{
     select::{for_people, pass_title},
 };
 use crate::{
-    options::OptionType,
-    pass::{Instrument, PassInfo},
+    options::OptionKind,
+    pass::{PassInfo, PassInstrument},
 };
 use anstyle::{AnsiColor, Style};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule, options::Value, text};
@@ -27,7 +27,7 @@ inventory::submit! {
                 ("text", "the changed functions as they are afterwards"),
                 ("diff", "what is different in them"),
             ]));
-            let kind = OptionType::Int { min: 0, max: 1_000_000 };
+            let kind = OptionKind::Int { min: 0, max: 1_000_000 };
             options.push(option("context", "unchanged lines around a difference", kind, Some(Value::Int(3))));
             options
         },
@@ -96,7 +96,7 @@ impl PrintChanged {
     }
 }
 
-impl Instrument for PrintChanged {
+impl PassInstrument for PrintChanged {
     fn name(&self) -> &str {
         "print-changed"
     }

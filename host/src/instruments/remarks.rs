@@ -1,7 +1,7 @@
 //! `remarks`: what passes did, and why they did nothing.
 
 use super::{BuiltIn, Output, Selection, choice, texts};
-use crate::pass::{Instrument, PassInfo, Said};
+use crate::pass::{PassInfo, PassInstrument, PassMessage};
 use anstyle::AnsiColor;
 use relais_plugin_api::diagnostics::{PASSED, Severity};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub struct RemarkPrinter {
     output: Arc<dyn Output>,
 }
 
-impl Instrument for RemarkPrinter {
+impl PassInstrument for RemarkPrinter {
     fn name(&self) -> &str {
         "remarks"
     }
@@ -54,7 +54,7 @@ impl Instrument for RemarkPrinter {
         true
     }
 
-    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+    fn said(&self, pass: &PassInfo<'_>, said: &PassMessage) {
         let rec = said.diagnostic.rec();
         let is_wanted = rec.severity == Severity::REMARK
             && self.selection.has_pass(pass)

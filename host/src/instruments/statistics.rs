@@ -2,7 +2,7 @@
 
 use super::BuiltIn;
 use crate::{
-    pass::{Findings, Instrument, PassInfo},
+    pass::{InstrumentFindings, PassInfo, PassInstrument},
     table::table,
 };
 use serde_json::{Map, Value};
@@ -33,7 +33,7 @@ impl Statistics {
     }
 }
 
-impl Instrument for Statistics {
+impl PassInstrument for Statistics {
     fn name(&self) -> &str {
         "statistics"
     }
@@ -44,7 +44,7 @@ impl Instrument for Statistics {
         *count = count.saturating_add(n);
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let counts = self.counts();
         let rows: Vec<[String; 3]> =
             counts.iter().map(|((pass, name), n)| [pass.clone(), name.clone(), n.to_string()]).collect();
@@ -56,6 +56,6 @@ impl Instrument for Statistics {
         for ((pass, name), n) in counts {
             data.entry(pass).or_insert_with(|| Value::Object(Map::new()))[name] = n.into();
         }
-        Some(Findings { text, data: data.into() })
+        Some(InstrumentFindings { text, data: data.into() })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{output::Kept, *};
 use crate::{
-    manager::{self, Failure, FailureKind, Report, RunOptions},
-    pass::{Instrument, PassInfo},
+    manager::{self, Failure, FailureKind, ManagerOptions, RunReport},
+    pass::{PassInfo, PassInstrument},
     pipeline::{
         Disk, Pipeline, PipelineSpec, defaults,
         fake::{Does, Fakes, module},
@@ -30,11 +30,11 @@ fn resolve(instruments: &str, steps: &str) -> Result<Pipeline, String> {
 struct Ran {
     printed: String,
     styled: String,
-    result: Result<(IRModule, Report), Box<Failure>>,
+    result: Result<(IRModule, RunReport), Box<Failure>>,
 }
 
 impl Ran {
-    fn report(&self) -> &Report {
+    fn report(&self) -> &RunReport {
         match &self.result {
             Ok((_, report)) => report,
             Err(failure) => &failure.report,
@@ -50,7 +50,7 @@ impl Ran {
 fn run(instruments: &str, steps: &str) -> Ran {
     let pipeline = resolve(instruments, steps).unwrap_or_else(|faults| panic!("{faults}"));
     let kept = Arc::new(Kept::default());
-    let options = RunOptions { output: Some(kept.clone()), ..RunOptions::default() };
+    let options = ManagerOptions { output: Some(kept.clone()), ..RunOptions::default() };
     let result = manager::run(&pipeline, &module(), &fakes(), &options);
     Ran { printed: kept.text(), styled: kept.styled(), result }
 }
@@ -275,7 +275,7 @@ fn r20_instruments_of_plugins_are_named_as_built_in_ones_are() {
         PipelineSpec::parse("p.toml", &text, &Disk).unwrap().resolve(&fakes).map_err(|faults| faults.to_string())
     };
     let pipeline = resolve("\"verifier\", { instrument = \"acme.watches\", options = { what = \"x\" } }").unwrap();
-    let (_, report) = manager::run(&pipeline, &module(), &fakes, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &fakes, &ManagerOptions::default()).unwrap();
     assert_eq!(fakes.ran(), "acme.watches{ what = \"x\" } acme.Nothing");
     assert_eq!((report.findings[0].0.as_str(), report.findings[0].1.text.as_str()), ("acme.watches", "seen\n"));
     for (used, why) in [
@@ -337,7 +337,7 @@ fn r22_options_of_instruments_are_checked() {
 fn r20_what_other_instruments_take_is_not_the_passes_time() {
     struct Slow;
 
-    impl Instrument for Slow {
+    impl PassInstrument for Slow {
         fn name(&self) -> &str {
             "slow"
         }
@@ -350,7 +350,7 @@ fn r20_what_other_instruments_take_is_not_the_passes_time() {
 
     let pipeline = resolve("", "\"Nothing\"").unwrap();
     let timing = Arc::new(Timing::default());
-    let options = RunOptions { instruments: vec![timing.clone(), Arc::new(Slow)], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![timing.clone(), Arc::new(Slow)], ..RunOptions::default() };
     assert!(manager::run(&pipeline, &module(), &fakes(), &options).is_ok());
     let times = timing.times();
     let millis = |at: usize| times[at].total.as_millis();

@@ -2,7 +2,7 @@
 
 use super::{BuiltIn, choice};
 use crate::{
-    pass::{Findings, Instrument, PassInfo},
+    pass::{InstrumentFindings, PassInfo, PassInstrument},
     table::{indented, table},
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
@@ -107,7 +107,7 @@ impl Timing {
     }
 }
 
-impl Instrument for Timing {
+impl PassInstrument for Timing {
     fn name(&self) -> &str {
         "timing"
     }
@@ -146,7 +146,7 @@ impl Instrument for Timing {
         }
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let times = self.times();
         let data = json(&times);
         let text = match self.form {
@@ -154,7 +154,7 @@ impl Instrument for Timing {
             TimesForm::List => list(&times),
             TimesForm::Json => format!("{data:#}\n"),
         };
-        Some(Findings { text, data })
+        Some(InstrumentFindings { text, data })
     }
 }
 

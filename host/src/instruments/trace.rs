@@ -3,8 +3,8 @@
 use super::{BuiltIn, option};
 use crate::{
     files::{Destination, Existing, FileError},
-    options::OptionType,
-    pass::{Findings, Instrument, PassInfo, SkipReason},
+    options::OptionKind,
+    pass::{InstrumentFindings, PassInfo, PassInstrument, SkipReason},
 };
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ inventory::submit! {
     BuiltIn {
         name: "trace",
         doc: "Writes what ran when in the trace-event format, which Perfetto and Chrome's `about:tracing` open.",
-        options: || vec![option("file", "the file that is written when the run is over", OptionType::Str, None)],
+        options: || vec![option("file", "the file that is written when the run is over", OptionKind::Str, None)],
         make: |given, _| Ok(Arc::new(Trace::new(given.text("file")))),
     }
 }
@@ -93,7 +93,7 @@ impl Trace {
     }
 }
 
-impl Instrument for Trace {
+impl PassInstrument for Trace {
     fn name(&self) -> &str {
         "trace"
     }
@@ -141,9 +141,9 @@ impl Instrument for Trace {
         self.lock().events.push(span("(types)", "types", began, duration, json!({})));
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let file = self.file.display().to_string();
-        Some(Findings { text: format!("the trace is in `{file}`\n"), data: json!({ "file": file }) })
+        Some(InstrumentFindings { text: format!("the trace is in `{file}`\n"), data: json!({ "file": file }) })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `verifier`: checks the module after each pass.
 
 use super::BuiltIn;
-use crate::pass::{Instrument, PassInfo, check_module};
+use crate::pass::{PassInfo, PassInstrument, check_module};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ inventory::submit! {
         name: "verifier",
         doc: "Checks the module after each pass.\nA pass that leaves a broken one has failed.",
         options: Vec::new,
-        make: |_, _| Ok(Arc::new(Verifier)),
+        make: |_, _| Ok(Arc::new(VerifyInstrument)),
     }
 }
 
 /// Checks the module after each pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Verifier;
+pub struct VerifyInstrument;
 
-impl Instrument for Verifier {
+impl PassInstrument for VerifyInstrument {
     fn name(&self) -> &str {
         "verifier"
     }

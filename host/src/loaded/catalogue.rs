@@ -2,8 +2,8 @@
 
 use crate::{
     pass::{
-        Catalogue, ConfigFacts, Instrument, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts,
-        RunnablePass,
+        Catalogue, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts, PassInstrument, PassOwner,
+        PluginFacts, RunnablePass,
     },
     pipeline::{Disk, Files, NamedPipeline, PipelineSpec, extension_points, spec::PluginDemand},
     plugin::{Discovery, InstrumentRecord, PassRecord},
@@ -30,7 +30,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         establishes_types: record.establishes_types,
         extends: record.extends.clone(),
         phase: record.phase,
-        origin: Origin::Plugin,
+        origin: PassOwner::Plugin,
         changes_interface: record.changes_interface.clone(),
         options: record.options.clone(),
         doc: record.doc.clone(),
@@ -202,7 +202,7 @@ impl Catalogue for Registry {
         Ok(instrument_facts(record, provider))
     }
 
-    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         match Registry::create_instrument(self, name, options) {
             Ok(made) => Ok(Arc::new(made)),
             Err(error) => Err(not_made(error)),

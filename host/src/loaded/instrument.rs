@@ -2,7 +2,7 @@
 
 use super::services::HookState;
 use crate::{
-    pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
+    pass::{Deadline, InstrumentFindings, PassInfo, PassInstrument, PassMessage, SkipReason},
     plugin::{InstrumentRecord, Made, Running, SETUP, cut, cut_error, escaped},
     registry::{CreateError, Registry},
 };
@@ -89,7 +89,7 @@ fn json(value: Value) -> serde_json::Value {
     }
 }
 
-impl Instrument for PluginInstrument {
+impl PassInstrument for PluginInstrument {
     fn name(&self) -> &str {
         &self.record().name
     }
@@ -136,7 +136,7 @@ impl Instrument for PluginInstrument {
         self.keep(self.hook(|call, object| with_rec(pass, |rec| object.counted(call, rec, statistic, n))));
     }
 
-    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+    fn said(&self, pass: &PassInfo<'_>, said: &PassMessage) {
         let line = said.line.as_deref().unwrap_or_default();
         let told = said.diagnostic.rec();
         self.keep(self.hook(|call, object| with_rec(pass, |rec| object.said(call, rec, told, line))));
@@ -151,13 +151,13 @@ impl Instrument for PluginInstrument {
         self.hook(|call, object| with_rec(pass, |rec| object.accept(call, module, rec)))
     }
 
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         let found = self.hook(|call, object| object.findings(call));
         let FindingsRec { text, data, .. } = match found {
             Ok(found) => found.into_option()?,
             Err(error) => {
                 let text = format!("its findings are lost: {error}\n");
-                return Some(Findings { text, data: serde_json::Value::Null });
+                return Some(InstrumentFindings { text, data: serde_json::Value::Null });
             }
         };
         let mut text = escaped(&cut(&text)).into_owned();
@@ -165,7 +165,7 @@ impl Instrument for PluginInstrument {
             text.push_str(&format!("its data cannot be decoded: {error}\n"));
             serde_json::Value::Null
         });
-        Some(Findings { text, data })
+        Some(InstrumentFindings { text, data })
     }
 
     fn wants_remarks(&self) -> bool {

@@ -7,4 +7,4 @@ mod pass;
 mod services;
 
 pub use instrument::PluginInstrument;
-pub use pass::{Outcome, PassFailure, PassHandle};
+pub use pass::{PassFailure, PassHandle, PassOutcome};

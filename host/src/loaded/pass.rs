@@ -35,7 +35,7 @@ pub struct PassHandle {
 
 /// The result of a pass.
 #[derive(Clone, Default)]
-pub struct Outcome {
+pub struct PassOutcome {
     /// The new module; nothing when the pass changed nothing.
     pub module: Option<IRModule>,
     /// The globals that it changed, added or removed, in module order.
@@ -100,10 +100,10 @@ impl PassHandle {
     ///
     /// # Errors
     /// Returns an error if it returns an error, panics, or emits a diagnostic of severity error.
-    pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
+    pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<PassOutcome, PassFailure> {
         let new = RunnablePass::run(self, module, cx).map_err(|error| self.failure(error))?;
         let changed = new.as_ref().map(|new| changed_globals(module, new)).unwrap_or_default();
-        Ok(Outcome { module: new, changed })
+        Ok(PassOutcome { module: new, changed })
     }
 
     /// Calls a function pass on one function and ignores the result: only the boundary, for benchmarks.

@@ -471,7 +471,7 @@ fn encode_context(
 mod tests {
     use super::*;
     use crate::{
-        pass::{ConfigFacts, Instrument, NoPass, PassFacts, PluginFacts, RunnablePass},
+        pass::{ConfigFacts, NoPass, PassFacts, PassInstrument, PluginFacts, RunnablePass},
         plugin::{Discovery, read_records},
         registry::{Choices, Linked},
     };
@@ -486,7 +486,7 @@ mod tests {
     /// Fails when its context is left.
     struct Fails;
 
-    impl Instrument for Fails {
+    impl PassInstrument for Fails {
         fn name(&self) -> &str {
             "fails"
         }

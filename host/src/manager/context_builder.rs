@@ -2,9 +2,9 @@
 
 use crate::{
     instruments::{self, Output, StandardError},
-    pass::{Catalogue, Instrument, PassContext, Scope},
+    pass::{Catalogue, PassContext, PassInstrument, Scope},
     pipeline::{
-        Code, Fault, Faults, PipelineSpec,
+        Code, Faults, PipelineFault, PipelineSpec,
         spec::{InstrumentUse, RunSpec, ScopeSpec, Written, entries_of},
     },
 };
@@ -16,7 +16,7 @@ pub struct ContextBuilder<'a> {
     catalogue: &'a dyn Catalogue,
     scope: ScopeSpec,
     /// `None` is a placeholder for the next of the named ones.
-    instruments: Vec<Option<Arc<dyn Instrument>>>,
+    instruments: Vec<Option<Arc<dyn PassInstrument>>>,
     named: Vec<InstrumentUse>,
     output: Arc<dyn Output>,
 }
@@ -58,7 +58,7 @@ impl<'a> ContextBuilder<'a> {
     }
 
     /// Adds an instrument; those that are added first are asked first.
-    pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
+    pub fn instrument(mut self, instrument: Arc<dyn PassInstrument>) -> Self {
         self.instruments.push(Some(instrument));
         self
     }
@@ -99,7 +99,7 @@ impl<'a> ContextBuilder<'a> {
             match made {
                 Some(Ok(made)) => instruments.push(made),
                 Some(Err(message)) => {
-                    let list = vec![Fault::new(Code::Create, None, message)];
+                    let list = vec![PipelineFault::new(Code::Create, None, message)];
                     return Err(Faults { list, sources: spec.sources });
                 }
                 None => {}

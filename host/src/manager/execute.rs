@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     pass::{
-        Deadline, HookFault, Nest, OnFailure, Origin, PassContext, PassFacts, PassInfo, Remarks, RunCx, RunnablePass,
-        Said, Verify, Watch, cancelled, check_module,
+        Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, PassMessage, PassOwner, Remarks, RunCx,
+        RunnablePass, Verify, Watch, cancelled, check_module,
     },
     pipeline::PassInstance,
 };
@@ -41,7 +41,7 @@ fn is_same(a: &IRModule, b: &IRModule) -> bool {
 /// Whether a pass may change the interface of the entry function: its record names the option that asks for it.
 fn interface(pass: &PassInstance) -> Interface {
     let option = pass.facts.changes_interface.as_deref();
-    if pass.facts.origin == Origin::Program && option == Some("") {
+    if pass.facts.origin == PassOwner::Program && option == Some("") {
         return Interface::Open;
     }
     let asked = option.and_then(|option| pass.options.get(option));
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
         let before = self.state.module();
         let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
         for diagnostic in said {
-            let said = Said::new(&facts.name, diagnostic, before);
+            let said = PassMessage::new(&facts.name, diagnostic, before);
             watch.said(info, &said);
             if let Some(progress) = self.options.progress {
                 progress.said(&said);

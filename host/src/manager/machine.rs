@@ -1,17 +1,17 @@
 //! The driver: a pipeline's steps, with a stack of its own.
 
 use super::{
-    RunOptions,
+    ManagerOptions,
     module_state::ModuleState,
-    report::{Execution, Failure, FailureKind, Fate, Report, Statistic},
+    report::{Execution, Failure, FailureKind, Fate, RunReport, Statistic},
 };
 use crate::{
     instruments::{self, StandardError},
     pass::{
-        Catalogue, ContextError, Dependencies, Hook, HookFault, Instrument, PassContext, PassFacts, PassInfo,
+        Catalogue, ContextError, Dependencies, Hook, HookFault, PassContext, PassFacts, PassInfo, PassInstrument,
         Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_programs,
     },
-    pipeline::{Pipeline, Step},
+    pipeline::{Pipeline, ResolvedStep},
 };
 use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
@@ -27,7 +27,7 @@ use std::{
 pub(super) struct Machine<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) catalogue: &'a dyn Catalogue,
-    pub(super) options: &'a RunOptions<'a>,
+    pub(super) options: &'a ManagerOptions<'a>,
     pub(super) state: ModuleState,
     pub(super) verify: Verify,
     frames: Vec<Frame<'a>>,
@@ -52,7 +52,7 @@ pub(super) struct Machine<'a> {
     pub(super) n_executions: u64,
     /// Faults during the cleanup.
     also: Vec<HookFault>,
-    pub(super) report: Report,
+    pub(super) report: RunReport,
 }
 
 /// Something that is under way.
@@ -81,7 +81,7 @@ enum End<'a> {
 /// Why a pass runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    Step,
+    ResolvedStep,
     /// Something requires it; whether it should run has been asked, under `transitive`.
     Requirement,
 }
@@ -112,7 +112,7 @@ impl<'a> Machine<'a> {
         pipeline: &'a Pipeline,
         module: IRModule,
         catalogue: &'a dyn Catalogue,
-        options: &'a RunOptions<'a>,
+        options: &'a ManagerOptions<'a>,
     ) -> Self {
         let by_default = if cfg!(debug_assertions) { Verify::Each } else { Verify::Off };
         Self {
@@ -133,16 +133,16 @@ impl<'a> Machine<'a> {
             counts: BTreeMap::new(),
             n_executions: 0,
             also: Vec::new(),
-            report: Report::default(),
+            report: RunReport::default(),
         }
     }
 
-    pub fn run(self) -> Result<(IRModule, Report), Box<Failure>> {
+    pub fn run(self) -> Result<(IRModule, RunReport), Box<Failure>> {
         self.within_context(Self::steps)
     }
 
     /// Runs the one pass that there is (rule R3).
-    pub fn run_directly(self) -> Result<(IRModule, Report), Box<Failure>> {
+    pub fn run_directly(self) -> Result<(IRModule, RunReport), Box<Failure>> {
         self.within_context(Self::direct)
     }
 
@@ -195,7 +195,7 @@ impl<'a> Machine<'a> {
     fn within_context(
         mut self,
         body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>,
-    ) -> Result<(IRModule, Report), Box<Failure>> {
+    ) -> Result<(IRModule, RunReport), Box<Failure>> {
         if let Some(context) = &self.options.context {
             let more = Arc::new(PassContext::default().with_instruments(self.options.instruments.clone()));
             if let Err(fault) = more.enter_instruments() {
@@ -240,8 +240,8 @@ impl<'a> Machine<'a> {
         mut self,
         result: Result<(), Stop>,
         left: Result<(), ContextError>,
-        instruments: &[Arc<dyn Instrument>],
-    ) -> Result<(IRModule, Report), Box<Failure>> {
+        instruments: &[Arc<dyn PassInstrument>],
+    ) -> Result<(IRModule, RunReport), Box<Failure>> {
         let mut left = left;
         for instrument in instruments {
             match caught(|| Some((instrument.name().to_owned(), instrument.findings()?))) {
@@ -264,7 +264,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Creates the instruments that the pipeline names, followed by those of the caller.
-    fn instruments(&self) -> Result<Vec<Arc<dyn Instrument>>, HookFault> {
+    fn instruments(&self) -> Result<Vec<Arc<dyn PassInstrument>>, HookFault> {
         let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
         let mut list = Vec::new();
         for (name, options) in &self.pipeline.run.instruments {
@@ -356,31 +356,31 @@ impl<'a> Machine<'a> {
     fn step(&mut self, watch: &Watch, node: usize) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         match &pipeline.nodes[node] {
-            Step::Pass(pass) => {
+            ResolvedStep::Pass(pass) => {
                 let facts = &pipeline.passes[*pass].facts;
                 if self.scope().enables(&facts.name, facts.opt_level) {
                     self.frames.push(Frame::Pass { pass: *pass, next: 0, role: Role::Step, lost: None });
                 }
                 Ok(())
             }
-            Step::Sequence { name, opt_level, steps } => {
+            ResolvedStep::Sequence { name, opt_level, steps } => {
                 if !self.scope().enables(name, *opt_level) {
                     return Ok(());
                 }
                 self.sequence(watch, sequence_info(name, *opt_level), steps)
             }
-            Step::Fixpoint { steps, max_rounds } => {
+            ResolvedStep::Fixpoint { steps, max_rounds } => {
                 self.n_fixpoints += 1;
                 let end = End::Fixpoint { round: 1, max_rounds: *max_rounds, version: self.state.version() };
                 self.frames.push(Frame::Group { steps, next: 0, end });
                 Ok(())
             }
-            Step::Scope { scope, steps } => {
+            ResolvedStep::Scope { scope, steps } => {
                 self.scopes.push(scope);
                 self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
                 Ok(())
             }
-            Step::When { operators, steps } => {
+            ResolvedStep::When { operators, steps } => {
                 if self.state.calls_any(operators) {
                     self.frames.push(Frame::Group { steps, next: 0, end: End::Nothing });
                 }

@@ -14,8 +14,8 @@ mod reproducer;
 mod smaller;
 
 pub use context_builder::ContextBuilder;
-pub use options::{Progress, RunOptions};
-pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Statistic};
+pub use options::{ManagerOptions, Progress};
+pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, RunReport, Statistic};
 pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};
 
 pub(crate) use nested::{resolve_nested, run_nested};
@@ -35,8 +35,8 @@ pub fn run(
     pipeline: &Pipeline,
     module: &IRModule,
     catalogue: &dyn Catalogue,
-    options: &RunOptions<'_>,
-) -> Result<(IRModule, Report), Box<Failure>> {
+    options: &ManagerOptions<'_>,
+) -> Result<(IRModule, RunReport), Box<Failure>> {
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run())
 }
 
@@ -48,13 +48,13 @@ pub(crate) fn run_directly(
     pipeline: &Pipeline,
     module: &IRModule,
     catalogue: &dyn Catalogue,
-    options: &RunOptions<'_>,
-) -> Result<(IRModule, Report), Box<Failure>> {
+    options: &ManagerOptions<'_>,
+) -> Result<(IRModule, RunReport), Box<Failure>> {
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run_directly())
 }
 
 /// Runs `f` on the requested pool, in the context of this thread.
-fn on_pool<T: Send>(options: &RunOptions<'_>, f: impl FnOnce() -> T + Send) -> T {
+fn on_pool<T: Send>(options: &ManagerOptions<'_>, f: impl FnOnce() -> T + Send) -> T {
     let Some(pool) = options.pool else { return f() };
     let context = PassContext::current();
     pool.install(|| {

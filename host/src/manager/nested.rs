@@ -2,7 +2,7 @@
 //! them.
 
 use super::{
-    RunOptions,
+    ManagerOptions,
     machine::{Machine, Stop},
     report::FailureKind,
 };
@@ -42,8 +42,12 @@ pub(crate) fn run_nested(
         let unwatched = Arc::new(PassContext::new(current.settings().clone()));
         unwatched.adopt()
     });
-    let options =
-        RunOptions { verify: Some(nest.verify), remarks: cx.remarks, cancel: Some(cx.cancel), ..RunOptions::default() };
+    let options = ManagerOptions {
+        verify: Some(nest.verify),
+        remarks: cx.remarks,
+        cancel: Some(cx.cancel),
+        ..RunOptions::default()
+    };
     let inner = RunCx { nest, ..*cx };
     match Machine::new(pipeline, module.clone(), cx.catalogue, &options).run_within(&watch, &inner) {
         Ok(module) => Ok(module),

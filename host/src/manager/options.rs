@@ -2,7 +2,7 @@
 
 use crate::{
     instruments::Output,
-    pass::{Dependencies, Instrument, PassContext, Remarks, Said, Verify},
+    pass::{Dependencies, PassContext, PassInstrument, PassMessage, Remarks, Verify},
 };
 use std::{
     sync::{Arc, atomic::AtomicBool},
@@ -11,14 +11,14 @@ use std::{
 
 /// The settings of a run, in addition to those of the pipeline.
 #[derive(Clone, Default)]
-pub struct RunOptions<'a> {
+pub struct ManagerOptions<'a> {
     /// When the verifier runs, which takes precedence over the pipeline. If neither is set: after each pass in builds
     /// with debug assertions, otherwise once at the end.
     pub verify: Option<Verify>,
     /// Whether passes explain why they did not do something.
     pub remarks: Remarks,
     /// Instruments that run after those of the pipeline or the context.
-    pub instruments: Vec<Arc<dyn Instrument>>,
+    pub instruments: Vec<Arc<dyn PassInstrument>>,
     /// The output of the instruments that the pipeline names; standard error by default.
     pub output: Option<Arc<dyn Output>>,
     /// The number of executions of passes after which nothing more runs: for finding the one that does harm.
@@ -45,7 +45,7 @@ pub trait Progress: Sync {
     fn is_at(&self, done: u64, total: u64);
 
     /// A pass said something.
-    fn said(&self, _said: &Said) {}
+    fn said(&self, _said: &PassMessage) {}
 
     /// A pass counted something.
     fn counted(&self, _pass: &str, _statistic: &str, _n: u64) {}

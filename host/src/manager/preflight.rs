@@ -7,14 +7,14 @@ use super::{
 };
 use crate::{
     pass::{Dependencies, PassInfo, Scope, Watch},
-    pipeline::Step,
+    pipeline::ResolvedStep,
 };
 use relais_plugin_api::boundary::{abi::error_kind, record::Level};
 use std::{collections::BTreeSet, fmt::Display, sync::PoisonError};
 
 /// The remaining steps and passes, each with its place in the pipeline.
 enum Todo<'a> {
-    Step(usize, String),
+    ResolvedStep(usize, String),
     /// A pass, and whether what it requires is asked, too.
     Pass(usize, String, bool),
     /// The pass itself, after what it requires.
@@ -43,26 +43,28 @@ impl<'a> Machine<'a> {
         while let Some(next) = todo.pop() {
             match next {
                 Todo::Step(node, place) => match &pipeline.nodes[node] {
-                    Step::Pass(pass) => {
+                    ResolvedStep::Pass(pass) => {
                         let facts = &pipeline.passes[*pass].facts;
                         if self.scope().enables(&facts.name, facts.opt_level) {
                             todo.push(Todo::Pass(*pass, place, true));
                         }
                     }
-                    Step::Sequence { name, opt_level, steps: within } => {
+                    ResolvedStep::Sequence { name, opt_level, steps: within } => {
                         if self.scope().enables(name, *opt_level) {
                             todo.append(&mut steps(within, &place, format_args!("sequence `{name}`, step")));
                         }
                     }
-                    Step::Fixpoint { steps: within, .. } => {
+                    ResolvedStep::Fixpoint { steps: within, .. } => {
                         todo.append(&mut steps(within, &place, "fixpoint, step"));
                     }
-                    Step::Scope { scope, steps: within } => {
+                    ResolvedStep::Scope { scope, steps: within } => {
                         todo.push(Todo::Close);
                         todo.append(&mut steps(within, &place, "scope, step"));
                         todo.push(Todo::Open(scope));
                     }
-                    Step::When { steps: within, .. } => todo.append(&mut steps(within, &place, "condition, step")),
+                    ResolvedStep::When { steps: within, .. } => {
+                        todo.append(&mut steps(within, &place, "condition, step"))
+                    }
                 },
                 Todo::Pass(pass, place, with_required) => {
                     let instance = &pipeline.passes[pass];

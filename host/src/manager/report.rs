@@ -1,20 +1,20 @@
 //! The results of a run.
 
-use crate::pass::{Findings, HookFault, Said, Scope, SkipReason, Verify, line_of};
+use crate::pass::{HookFault, InstrumentFindings, PassMessage, Scope, SkipReason, Verify, line_of};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// The results of a run, pass by pass.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct RunReport {
     /// Every pass that was reached, in the order in which they ended. Disabled ones are not among them.
     pub executions: Vec<Execution>,
     /// The messages of passes, in order.
-    pub said: Vec<Said>,
+    pub said: Vec<PassMessage>,
     /// The driver's messages: fixpoints that did not settle, passes that were skipped.
     pub warnings: Vec<String>,
     /// The findings of instruments, in the order of their list: name and findings.
-    pub findings: Vec<(String, Findings)>,
+    pub findings: Vec<(String, InstrumentFindings)>,
     /// The counts of passes, ordered by pass and name.
     pub statistics: Vec<Statistic>,
     /// The files that passes made, by name.
@@ -107,7 +107,7 @@ pub struct Failure {
     /// Faults during the cleanup.
     pub also: Vec<HookFault>,
     /// The results up to the failure.
-    pub report: Report,
+    pub report: RunReport,
 }
 
 /// The kinds of failure.
@@ -150,7 +150,7 @@ pub enum FailureKind {
         error: PassError,
     },
     /// An instrument.
-    Instrument(HookFault),
+    PassInstrument(HookFault),
 }
 
 impl FailureKind {

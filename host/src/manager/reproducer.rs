@@ -2,7 +2,7 @@
 //! the host and the plugins.
 
 use super::{
-    options::RunOptions,
+    options::ManagerOptions,
     report::{FailureKind, PassFault},
     smaller::{self, Smaller},
 };
@@ -11,7 +11,7 @@ use crate::{
     instruments::OVER_BUDGET,
     ir::{IRModule, verify},
     pass::{Catalogue, Dependencies, OnFailure, Scope},
-    pipeline::{Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Step},
+    pipeline::{Demand, Disk, Faults, Pipeline, PipelineSpec, ResolvedStep, RunSettings},
     plugin::sha256_of,
 };
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, text::PrintOptions};
@@ -293,7 +293,7 @@ fn smaller_part(alone: &Pipeline, fault: &PassFault, catalogue: &dyn Catalogue) 
     let recorded =
         ReproducerFacts { code: rec.code.to_string(), message: rec.message.to_string(), ..ReproducerFacts::default() };
     let fails = |module: &IRModule| {
-        let failure = super::run(alone, module, catalogue, &RunOptions::default()).err()?;
+        let failure = super::run(alone, module, catalogue, &ManagerOptions::default()).err()?;
         match failure.kind {
             FailureKind::Pass { error, .. } if recorded.is_same_error(&error) => Some(error),
             _ => None,
@@ -338,7 +338,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
             config: fault.scope.config.clone(),
         },
         steps: vec![0],
-        nodes: vec![Step::Pass(0)],
+        nodes: vec![ResolvedStep::Pass(0)],
         passes: vec![instance],
         ..Pipeline::default()
     }

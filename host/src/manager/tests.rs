@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     instruments::Timing,
     ir::MAIN,
-    pass::{Instrument, PassInfo, SkipReason},
+    pass::{PassInfo, PassInstrument, SkipReason},
     pipeline::{
         Disk, PipelineSpec,
         fake::{Does, Fakes, module},
@@ -18,7 +18,7 @@ fn resolve(text: &str, fakes: &Fakes) -> Pipeline {
 
 /// Runs a pipeline and returns the passes that ran.
 fn ran(text: &str, fakes: &Fakes) -> String {
-    super::run(&resolve(text, fakes), &module(), fakes, &RunOptions::default()).unwrap();
+    super::run(&resolve(text, fakes), &module(), fakes, &ManagerOptions::default()).unwrap();
     fakes.ran()
 }
 
@@ -129,7 +129,7 @@ impl Scribe {
     }
 }
 
-impl Instrument for Scribe {
+impl PassInstrument for Scribe {
     fn name(&self) -> &str {
         "scribe"
     }
@@ -165,11 +165,11 @@ impl Instrument for Scribe {
     }
 }
 
-type Outcome = Result<(IRModule, Report), Box<Failure>>;
+type PassOutcome = Result<(IRModule, RunReport), Box<Failure>>;
 
-fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (Outcome, Arc<Scribe>) {
+fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (PassOutcome, Arc<Scribe>) {
     let scribe = Arc::new(scribe);
-    let options = RunOptions { instruments: vec![scribe.clone()], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![scribe.clone()], ..RunOptions::default() };
     (super::run(&resolve(text, fakes), &module(), fakes, &options), scribe)
 }
 
@@ -211,7 +211,7 @@ fn r11_sequential_passes_of_plugins_run_their_requirements_and_members() {
 fn r15_the_input_stays_as_it_is() {
     let (fakes, input) = (fakes(), module());
     let pipeline = resolve("steps = [\"A\"]", &fakes);
-    let (output, report) = super::run(&pipeline, &input, &fakes, &RunOptions::default()).unwrap();
+    let (output, report) = super::run(&pipeline, &input, &fakes, &ManagerOptions::default()).unwrap();
     let n_bindings = |module: &IRModule| {
         let main = module.function(MAIN).unwrap();
         main.bindings(main.body()).len()
@@ -276,7 +276,7 @@ fn r18_every_before_is_followed_by_one_after_or_failed() {
 fn r25_a_failing_pass_is_named_and_the_policy_decides() {
     let fakes = fakes();
     let failure =
-        super::run(&resolve("steps = [\"A\", \"F\", \"N\"]", &fakes), &module(), &fakes, &RunOptions::default());
+        super::run(&resolve("steps = [\"A\", \"F\", \"N\"]", &fakes), &module(), &fakes, &ManagerOptions::default());
     let failure = failure.map(|_| ()).unwrap_err();
     let text = failure.to_string();
     assert!(text.starts_with("pass `F` of plugin `fakes` 1.2.3 failed: told to fail"), "{text}");
@@ -285,7 +285,7 @@ fn r25_a_failing_pass_is_named_and_the_policy_decides() {
         &resolve("on_failure = \"skip\"\nsteps = [\"A\", \"F\", \"N\"]", &fakes),
         &module(),
         &fakes,
-        &RunOptions::default(),
+        &ManagerOptions::default(),
     )
     .unwrap();
     assert_eq!((fakes.ran().as_str(), report.warnings.len()), ("A F N", 1));
@@ -298,11 +298,12 @@ fn r25_a_failing_pass_is_named_and_the_policy_decides() {
 fn r25_a_pass_that_breaks_the_program_loses_its_result() {
     let fakes = fakes();
     let text = "verify = \"each\"\non_failure = \"skip\"\nsteps = [\"A\", \"Broken\", \"N\"]";
-    let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+    let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &ManagerOptions::default()).unwrap();
     assert!(relais_plugin_api::ir::verify(&module).is_empty());
     assert!(report.warnings[0].contains("`Broken`") && report.warnings[0].contains("breaks the program"));
     let text = "verify = \"off\"\nsteps = [\"Broken\"]";
-    let failure = super::run(&resolve(text, &fakes), &module, &fakes, &RunOptions::default()).map(|_| ()).unwrap_err();
+    let failure =
+        super::run(&resolve(text, &fakes), &module, &fakes, &ManagerOptions::default()).map(|_| ()).unwrap_err();
     assert!(failure.to_string().starts_with("a pass failed, one of `Broken`: it breaks the program"), "{failure}");
 }
 
@@ -310,7 +311,7 @@ fn r25_a_pass_that_breaks_the_program_loses_its_result() {
 fn r26_what_passes_say_is_kept_with_the_pass() {
     let fakes = Fakes::default().pass("Talks", 0, &[], Does::Complain);
     let (_, report) =
-        super::run(&resolve("steps = [\"Talks\"]", &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+        super::run(&resolve("steps = [\"Talks\"]", &fakes), &module(), &fakes, &ManagerOptions::default()).unwrap();
     let said: Vec<String> = report.said.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["warning: told to complain\n  said by pass `Talks`"]);
 }
@@ -320,7 +321,7 @@ fn fixpoints_settle_or_say_that_they_did_not() {
     let fakes = fakes();
     assert_eq!(ran("steps = [{ fixpoint = [\"UpToThree\"] }]", &fakes), ["UpToThree"; 4].join(" "));
     let pipeline = resolve("steps = [{ fixpoint = [\"A\"], max_rounds = 3 }]", &fakes);
-    let (_, report) = super::run(&pipeline, &module(), &fakes, &RunOptions::default()).unwrap();
+    let (_, report) = super::run(&pipeline, &module(), &fakes, &ManagerOptions::default()).unwrap();
     assert_eq!(report.warnings, ["a fixpoint did not settle in 3 rounds"]);
     assert_eq!(fakes.ran(), "A A A");
 }
@@ -348,7 +349,7 @@ fn steps_wait_for_their_operator() {
 fn cancellation_stops_whatever_the_policy() {
     let fakes = fakes();
     let cancel = AtomicBool::new(true);
-    let options = RunOptions { cancel: Some(&cancel), ..RunOptions::default() };
+    let options = ManagerOptions { cancel: Some(&cancel), ..RunOptions::default() };
     let pipeline = resolve("on_failure = \"skip\"\nsteps = [\"A\"]", &fakes);
     assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
     assert_eq!(fakes.ran(), "");
@@ -358,7 +359,7 @@ fn cancellation_stops_whatever_the_policy() {
 fn timing_is_a_tree_and_right_after_a_fault() {
     let fakes = fakes();
     let timing = Arc::new(Timing::default());
-    let options = RunOptions { instruments: vec![timing.clone()], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![timing.clone()], ..RunOptions::default() };
     let pipeline = resolve("name = \"p\"\nsteps = [\"A\", \"F\"]", &fakes);
     assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
     let shape: Vec<(String, usize)> =
@@ -374,7 +375,7 @@ fn a_run_stops_after_so_many_executions() {
     let stopped = |text: &str, stop_after| {
         let scribe = Arc::new(Scribe::default());
         let options =
-            RunOptions { stop_after: Some(stop_after), instruments: vec![scribe.clone()], ..RunOptions::default() };
+            ManagerOptions { stop_after: Some(stop_after), instruments: vec![scribe.clone()], ..RunOptions::default() };
         let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &options).unwrap();
         let main = module.function(MAIN).unwrap();
         (fakes.ran(), report.stopped_after, main.bindings(main.body()).len(), scribe.said())
@@ -394,7 +395,7 @@ fn r25_a_failing_pass_at_step_7_of_12_leaves_the_module_of_step_6() {
     let fakes = fakes();
     let steps = ["A", "N", "A", "A", "N", "A", "F", "N", "N", "N", "N", "N"].map(|name| format!("\"{name}\""));
     let text = format!("on_failure = \"skip\"\ninstruments = [\"timing\"]\nsteps = [{}]", steps.join(", "));
-    let (module, report) = super::run(&resolve(&text, &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+    let (module, report) = super::run(&resolve(&text, &fakes), &module(), &fakes, &ManagerOptions::default()).unwrap();
     assert_eq!(fakes.ran(), "A N A A N A F N N N N N");
     let main = module.function(MAIN).unwrap();
     assert_eq!(main.bindings(main.body()).len(), 4);
@@ -405,7 +406,8 @@ fn r25_a_failing_pass_at_step_7_of_12_leaves_the_module_of_step_6() {
     let within = findings.data[0]["within"].as_array().unwrap();
     assert_eq!(within.iter().filter(|time| time["pass"] != "(types)").count(), 12, "{}", findings.text);
     // The times of a run that fails are also correct.
-    let failure = super::run(&resolve(&text.replace("skip", "fail"), &fakes), &module, &fakes, &RunOptions::default());
+    let failure =
+        super::run(&resolve(&text.replace("skip", "fail"), &fakes), &module, &fakes, &ManagerOptions::default());
     let report = failure.map(|_| ()).unwrap_err().report;
     let within = report.findings[0].1.data[0]["within"].as_array().unwrap().clone();
     assert_eq!(within.iter().filter(|time| time["pass"] != "(types)").count(), 7);
@@ -419,7 +421,7 @@ fn r09_budgets_belong_to_the_run_and_their_faults_to_the_passes() {
         &[],
         Does::Change,
     );
-    let run = |text: &str| super::run(&resolve(text, &fakes), &module(), &fakes, &RunOptions::default());
+    let run = |text: &str| super::run(&resolve(text, &fakes), &module(), &fakes, &ManagerOptions::default());
     let budget = |options: &str, policy: &str, steps: &str| {
         format!(
             "on_failure = \"{policy}\"\ninstruments = [{{ instrument = \"budget\", options = {{ {options} }} }}]\nsteps = [{steps}]"

@@ -2,7 +2,7 @@
 
 use super::{
     Scope,
-    instrument::{Hook, HookFault, Instrument},
+    instrument::{Hook, HookFault, PassInstrument},
 };
 use relais_plugin_api::boundary::guard::caught;
 use std::{
@@ -17,7 +17,7 @@ use std::{
 pub struct PassContext {
     scope: Scope,
     /// Shared by the contexts of a run's scopes.
-    instruments: Arc<Mutex<Vec<Arc<dyn Instrument>>>>,
+    instruments: Arc<Mutex<Vec<Arc<dyn PassInstrument>>>>,
     /// The first hook that failed for a pass that another pass ran.
     fault: Mutex<Option<HookFault>>,
 }
@@ -96,7 +96,7 @@ impl PassContext {
     }
 
     /// The same with instruments.
-    pub fn with_instruments(self, instruments: Vec<Arc<dyn Instrument>>) -> Self {
+    pub fn with_instruments(self, instruments: Vec<Arc<dyn PassInstrument>>) -> Self {
         Self { instruments: Arc::new(Mutex::new(instruments)), ..self }
     }
 
@@ -126,7 +126,7 @@ impl PassContext {
     }
 
     /// Its instruments, in order.
-    pub fn instruments(&self) -> Vec<Arc<dyn Instrument>> {
+    pub fn instruments(&self) -> Vec<Arc<dyn PassInstrument>> {
         self.lock().clone()
     }
 
@@ -166,7 +166,7 @@ impl PassContext {
     ///
     /// # Errors
     /// When an old one fails to exit, none are installed; when a new one fails to enter, none stay.
-    pub fn override_instruments(&self, instruments: Vec<Arc<dyn Instrument>>) -> Result<(), HookFault> {
+    pub fn override_instruments(&self, instruments: Vec<Arc<dyn PassInstrument>>) -> Result<(), HookFault> {
         self.exit_instruments()?;
         *self.lock() = instruments;
         self.enter_instruments()
@@ -191,7 +191,7 @@ impl PassContext {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn Instrument>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn PassInstrument>>> {
         self.instruments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use relais_plugin_api::diagnostics::PassError;
 
-    type Said = Arc<Mutex<Vec<String>>>;
+    type PassMessage = Arc<Mutex<Vec<String>>>;
 
     /// Records its calls, and fails at one hook.
     struct Scribe {
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    impl Instrument for Scribe {
+    impl PassInstrument for Scribe {
         fn name(&self) -> &str {
             self.name
         }
@@ -330,9 +330,9 @@ mod tests {
         }
     }
 
-    fn scribes(failing: &'static str, hook: Hook) -> (Said, Vec<Arc<dyn Instrument>>) {
+    fn scribes(failing: &'static str, hook: Hook) -> (PassMessage, Vec<Arc<dyn PassInstrument>>) {
         let said = Arc::new(Mutex::new(Vec::new()));
-        let scribe = |name| -> Arc<dyn Instrument> {
+        let scribe = |name| -> Arc<dyn PassInstrument> {
             Arc::new(Scribe { name, fails_at: (name == failing).then_some(hook), said: said.clone() })
         };
         (said.clone(), ["a", "b", "c"].map(scribe).into())

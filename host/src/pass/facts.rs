@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 
 /// Whose a pass is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
+pub enum PassOwner {
     /// A plugin's: its name identifies the pass.
     Plugin,
     /// The program's own: several may have one name.
@@ -26,7 +26,7 @@ pub struct PassFacts {
     /// That plugin's version.
     pub plugin_version: Version,
     /// Whose it is.
-    pub origin: Origin,
+    pub origin: PassOwner,
     /// The unit that it receives.
     pub level: Level,
     /// Its optimisation level.
@@ -52,7 +52,7 @@ impl PassFacts {
     /// Whether both are about one pass at one level with the same requirements. Two passes of a program may have one
     /// name.
     pub(crate) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
-        let is_of_plugin = self.origin == Origin::Plugin && other.origin == Origin::Plugin;
+        let is_of_plugin = self.origin == PassOwner::Plugin && other.origin == PassOwner::Plugin;
         let is_of_plugin = is_of_plugin && self.plugin == other.plugin && self.name == other.name;
         let is_alike = self.plugin_version == other.plugin_version
             && self.opt_level == other.opt_level

@@ -1,6 +1,6 @@
 //! Instruments, which watch passes (rules R17 to R20).
 
-use super::{PassFacts, Said};
+use super::{PassFacts, PassMessage};
 use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
     diagnostics::PassError,
@@ -34,7 +34,7 @@ impl<'a> From<&'a PassFacts> for PassInfo<'a> {
 }
 
 /// Watches passes. Hooks run in the order of the list; only the innermost context's instruments are asked.
-pub trait Instrument: Send + Sync {
+pub trait PassInstrument: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
@@ -94,7 +94,7 @@ pub trait Instrument: Send + Sync {
     fn counted(&self, _pass: &PassInfo<'_>, _statistic: &str, _n: u64) {}
 
     /// Reports a message of a pass: called before its `after` or `failed`, in module order.
-    fn said(&self, _pass: &PassInfo<'_>, _said: &Said) {}
+    fn said(&self, _pass: &PassInfo<'_>, _said: &PassMessage) {}
 
     /// Whether it reads remarks. If one instrument does, passes make them.
     fn wants_remarks(&self) -> bool {
@@ -115,7 +115,7 @@ pub trait Instrument: Send + Sync {
     }
 
     /// Returns its findings. Called after its context was left, also after a fault.
-    fn findings(&self) -> Option<Findings> {
+    fn findings(&self) -> Option<InstrumentFindings> {
         None
     }
 }
@@ -131,7 +131,7 @@ pub struct Deadline {
 
 /// The findings of an instrument, for people and for programs.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Findings {
+pub struct InstrumentFindings {
     /// As text: whole lines.
     pub text: String,
     /// As data.
@@ -172,28 +172,28 @@ impl fmt::Display for SkipReason {
 pub enum Hook {
     /// It was being made.
     Make,
-    /// See [`Instrument::enter`].
+    /// See [`PassInstrument::enter`].
     Enter,
-    /// See [`Instrument::exit`].
+    /// See [`PassInstrument::exit`].
     Exit,
-    /// See [`Instrument::should_run`].
+    /// See [`PassInstrument::should_run`].
     ShouldRun,
-    /// See [`Instrument::before`].
+    /// See [`PassInstrument::before`].
     Before,
-    /// See [`Instrument::after`].
+    /// See [`PassInstrument::after`].
     After,
-    /// See [`Instrument::skipped`]. It cannot fail except by a panic, like those below.
+    /// See [`PassInstrument::skipped`]. It cannot fail except by a panic, like those below.
     Skipped,
-    /// See [`Instrument::failed`].
+    /// See [`PassInstrument::failed`].
     Failed,
-    /// See [`Instrument::counted`].
+    /// See [`PassInstrument::counted`].
     Counted,
-    /// See [`Instrument::said`].
-    Said,
-    /// See [`Instrument::took`].
+    /// See [`PassInstrument::said`].
+    PassMessage,
+    /// See [`PassInstrument::took`].
     Took,
-    /// See [`Instrument::findings`].
-    Findings,
+    /// See [`PassInstrument::findings`].
+    InstrumentFindings,
 }
 
 impl Hook {
@@ -230,7 +230,7 @@ pub struct HookFault {
 }
 
 impl HookFault {
-    pub(crate) fn new(instrument: &dyn Instrument, hook: Hook, error: PassError) -> Self {
+    pub(crate) fn new(instrument: &dyn PassInstrument, hook: Hook, error: PassError) -> Self {
         let name = caught(|| instrument.name().to_owned()).unwrap_or_else(|_| "?".into());
         Self { instrument: name, hook, error, also: Vec::new() }
     }

@@ -14,10 +14,10 @@ mod verify;
 mod watch;
 
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
-pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts};
-pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
+pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts, PassOwner, PluginFacts};
+pub use instrument::{Deadline, Hook, HookFault, InstrumentFindings, PassInfo, PassInstrument, SkipReason};
 pub use runnable::{Catalogue, HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
-pub use said::Said;
+pub use said::PassMessage;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 pub use threads::with_threads;
 

@@ -1,7 +1,7 @@
 //! A pass that was made, its environment while it runs, and the catalogue that makes passes and the ones that they call.
 
 use super::{
-    Candidate, ConfigFacts, Instrument, InstrumentFacts, Nest, NoPass, OperatorName, PassContext, PassFacts,
+    Candidate, ConfigFacts, InstrumentFacts, Nest, NoPass, OperatorName, PassContext, PassFacts, PassInstrument,
     PluginFacts, Scope,
 };
 use crate::words::nearest;
@@ -239,7 +239,7 @@ pub trait Catalogue: Sync {
     ///
     /// # Errors
     /// Returns an error if its plugin cannot be opened or its constructor fails.
-    fn create_instrument(&self, name: &str, _options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+    fn create_instrument(&self, name: &str, _options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         Err(PassError::new(format!("nothing provides the instrument `{name}`")))
     }
 

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Something that a pass said.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PassMessage {
     /// The pass.
     pub pass: String,
     /// The diagnostic.
@@ -18,7 +18,7 @@ pub struct Said {
     pub line: Option<String>,
 }
 
-impl Said {
+impl PassMessage {
     pub(crate) fn new(pass: &str, diagnostic: Diagnostic, before: &IRModule) -> Self {
         let rec = diagnostic.rec();
         let line = line_of(before, &rec.function, rec.node);
@@ -51,7 +51,7 @@ fn shortened(line: String) -> String {
     format!("{start}…{end}")
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for PassMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n  said by pass `{}`", self.diagnostic, self.pass)?;
         match &self.line {

@@ -1,13 +1,13 @@
 //! The instruments of a run, asked in order.
 
-use super::{Deadline, Hook, HookFault, Instrument, PassContext, PassInfo, Said, SkipReason};
+use super::{Deadline, Hook, HookFault, PassContext, PassInfo, PassInstrument, PassMessage, SkipReason};
 use relais_plugin_api::{boundary::guard::caught, diagnostics::PassError, ir::IRModule};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-type List = Vec<Arc<dyn Instrument>>;
+type List = Vec<Arc<dyn PassInstrument>>;
 
 /// The instruments that watch a run: those that its contexts have at the moment. A panic of one is its fault.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// Calls a hook that returns nothing for every instrument of a list.
-    fn tell(&self, list: &[Arc<dyn Instrument>], hook: Hook, tell: impl Fn(&dyn Instrument)) {
+    fn tell(&self, list: &[Arc<dyn PassInstrument>], hook: Hook, tell: impl Fn(&dyn PassInstrument)) {
         for instrument in list {
             if let Err(error) = caught(|| tell(&**instrument)) {
                 lock(&self.fault).get_or_insert_with(|| fault(instrument, hook, error));
@@ -125,7 +125,7 @@ impl Watch {
         self.tell(&self.list(), Hook::Counted, |instrument| instrument.counted(pass, statistic, n));
     }
 
-    pub fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+    pub fn said(&self, pass: &PassInfo<'_>, said: &PassMessage) {
         self.tell(&self.list(), Hook::Said, |instrument| instrument.said(pass, said));
     }
 
@@ -157,6 +157,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn fault(instrument: &Arc<dyn Instrument>, hook: Hook, error: PassError) -> HookFault {
+fn fault(instrument: &Arc<dyn PassInstrument>, hook: Hook, error: PassError) -> HookFault {
     HookFault::new(&**instrument, hook, error)
 }

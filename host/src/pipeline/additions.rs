@@ -1,7 +1,7 @@
 //! The passes that plugins add at extension points.
 
 use super::{
-    resolved::{Addition, Step},
+    resolved::{Addition, ResolvedStep},
     resolver::Resolver,
     schema::mandatory,
     spec::{Extensions, StepSpec, Written},
@@ -69,7 +69,7 @@ impl Resolver<'_> {
             };
             let origin = format!("plugin `{} {}` adds it", facts.plugin, facts.plugin_version);
             let pass = self.instance(facts, &[], point.place);
-            self.nodes.push(Step::Pass(pass));
+            self.nodes.push(ResolvedStep::Pass(pass));
             self.origins.insert(self.nodes.len() - 1, origin);
             added.push((self.nodes.len() - 1, pass));
         }

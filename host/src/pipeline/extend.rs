@@ -1,7 +1,7 @@
 //! Extension points: the additions of files and plugins at named places of pipelines.
 
 use super::{
-    fault::{Code, Fault, Sources},
+    fault::{Code, PipelineFault, Sources},
     file_parser::Extend,
     parse::Parser,
     spec::{MAX_STEPS, StepSpec, Written},
@@ -26,7 +26,7 @@ pub(super) struct Nodes<'a> {
     /// Where some come from.
     pub origins: &'a mut BTreeMap<usize, String>,
     /// The faults found so far.
-    pub faults: &'a mut Vec<Fault>,
+    pub faults: &'a mut Vec<PipelineFault>,
 }
 
 /// Inserts the additions of files: at each point in their own steps, and in those of the files that they include.
@@ -55,7 +55,7 @@ pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], poi
                 let from = files[file].extends[extend].node;
                 let Some(copies) = copy(nodes.all, from) else {
                     let message = format!("the pipeline has over {MAX_STEPS} steps");
-                    nodes.faults.push(Fault::new(Code::Limit, point.place, message).help("add fewer steps"));
+                    nodes.faults.push(PipelineFault::new(Code::Limit, point.place, message).help("add fewer steps"));
                     return;
                 };
                 let origin = format!("`{}` adds it", files[file].shown.escape_debug());
@@ -74,9 +74,9 @@ pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], poi
     }
 }
 
-fn no_point(point: &Written<String>, known: &BTreeSet<String>) -> Fault {
+fn no_point(point: &Written<String>, known: &BTreeSet<String>) -> PipelineFault {
     let message = format!("the pipeline has no extension point `{}`", super::schema::shorten(&point.value));
-    let fault = Fault::new(Code::UnknownName, point.place, message);
+    let fault = PipelineFault::new(Code::UnknownName, point.place, message);
     match known.is_empty() {
         true => fault
             .note("neither the steps of this file nor those that it includes have any")

@@ -2,10 +2,10 @@
 
 use crate::{
     ir::{Function, IRModule, MAIN, OpId},
-    options::{OptionSchema, OptionType},
+    options::{OptionKind, OptionSchema},
     pass::{
-        Candidate, Catalogue, ConfigFacts, Findings, Instrument, InstrumentFacts, Member, NoPass, Origin, PassFacts,
-        PluginFacts, RunCx, RunnablePass,
+        Candidate, Catalogue, ConfigFacts, InstrumentFacts, InstrumentFindings, Member, NoPass, PassFacts,
+        PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass,
     },
 };
 use relais_plugin_api::{
@@ -66,7 +66,7 @@ impl Fakes {
             establishes_types: false,
             extends: None,
             phase: Phase::REWRITES,
-            origin: Origin::Plugin,
+            origin: PassOwner::Plugin,
             changes_interface: None,
             options: Vec::new(),
             doc: String::new(),
@@ -136,7 +136,7 @@ impl Fakes {
             name: name.into(),
             plugin: plugin.into(),
             plugin_version: semver::Version::new(1, 2, 3),
-            options: vec![option("what", OptionType::Str, None)],
+            options: vec![option("what", OptionKind::Str, None)],
             doc: String::new(),
         });
         self
@@ -149,7 +149,7 @@ impl Fakes {
 }
 
 /// An option.
-pub(crate) fn option(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
+pub(crate) fn option(name: &str, kind: OptionKind, default: Option<Value>) -> OptionSchema {
     OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 
@@ -273,7 +273,7 @@ impl Catalogue for Fakes {
         self.instruments.clone()
     }
 
-    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         self.ran.lock().unwrap().push(format!("{name}{options}"));
         Ok(Arc::new(Watches))
     }
@@ -286,13 +286,13 @@ impl Catalogue for Fakes {
 /// An instrument that a plugin could provide.
 struct Watches;
 
-impl Instrument for Watches {
+impl PassInstrument for Watches {
     fn name(&self) -> &str {
         "acme.watches"
     }
 
-    fn findings(&self) -> Option<Findings> {
-        Some(Findings { text: "seen\n".into(), data: serde_json::json!("seen") })
+    fn findings(&self) -> Option<InstrumentFindings> {
+        Some(InstrumentFindings { text: "seen\n".into(), data: serde_json::json!("seen") })
     }
 }
 

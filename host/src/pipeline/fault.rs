@@ -107,7 +107,7 @@ impl Place {
 
 /// A text that settings came from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     /// The file's path, or another name for the text.
     pub name: String,
     /// The text.
@@ -117,14 +117,14 @@ pub struct Source {
 /// Every text that a pipeline was read from.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    sources: Vec<Source>,
+    sources: Vec<SourceText>,
 }
 
 impl Sources {
     /// Adds a text.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).expect("fewer than 2^32 sources"));
-        self.sources.push(Source { name: name.into(), text: text.into() });
+        self.sources.push(SourceText { name: name.into(), text: text.into() });
         id
     }
 
@@ -135,7 +135,7 @@ impl Sources {
     }
 
     /// The source of that id.
-    pub fn get(&self, id: SourceId) -> &Source {
+    pub fn get(&self, id: SourceId) -> &SourceText {
         &self.sources[id.0 as usize]
     }
 
@@ -147,7 +147,7 @@ impl Sources {
 
     /// `name:line:column`, both counted from 1, columns in characters.
     pub fn locate(&self, place: Place) -> String {
-        let Source { name, text } = self.get(place.source);
+        let SourceText { name, text } = self.get(place.source);
         let before = &text[..floor(text, place.start as usize)];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
@@ -157,7 +157,7 @@ impl Sources {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct PipelineFault {
     /// Its kind.
     pub code: Code,
     /// The message.
@@ -174,7 +174,7 @@ pub struct Fault {
     pub help: Option<String>,
 }
 
-impl Fault {
+impl PipelineFault {
     /// A fault.
     pub fn new(code: Code, place: impl Into<Option<Place>>, message: impl Into<String>) -> Self {
         Self {
@@ -234,7 +234,7 @@ pub enum Style {
 #[derive(Clone, Debug)]
 pub struct Faults {
     /// The faults, in the order in which they were found.
-    pub list: Vec<Fault>,
+    pub list: Vec<PipelineFault>,
     /// The texts that contain the faults' places.
     pub sources: Sources,
 }
@@ -279,7 +279,7 @@ impl From<Faults> for PassError {
     }
 }
 
-impl Fault {
+impl PipelineFault {
     fn render(&self, sources: &Sources, style: Style) -> String {
         let mut group = Group::with_title(Level::ERROR.primary_title(&self.message).id(self.code.as_str()));
         let mut places: Vec<(Place, &str, AnnotationKind)> = Vec::new();
@@ -347,7 +347,7 @@ mod tests {
         let source = sources.add("a.toml", "x = 1\n  ö = 2\n");
         let place = Place::new(source, 8..10);
         assert_eq!(sources.locate(place), "a.toml:2:3");
-        let fault = Fault::new(Code::UnknownKey, place, "unknown key `ö`").label("here").help("do without");
+        let fault = PipelineFault::new(Code::UnknownKey, place, "unknown key `ö`").label("here").help("do without");
         let text = Faults { list: vec![fault], sources }.to_string();
         assert_eq!(
             text,
@@ -360,7 +360,7 @@ mod tests {
         for span in [0..0, 2..3, 900..1000] {
             let mut sources = Sources::default();
             let source = sources.add("a", "ä\n");
-            let fault = Fault::new(Code::Syntax, Place::new(source, span), "m");
+            let fault = PipelineFault::new(Code::Syntax, Place::new(source, span), "m");
             assert!(Faults { list: vec![fault], sources }.to_string().contains("P001"));
         }
     }

@@ -1,7 +1,7 @@
 //! The contents of one file while it is read.
 
 use super::{
-    fault::{Fault, Place, SourceId},
+    fault::{PipelineFault, Place, SourceId},
     spec::*,
 };
 use toml::{Spanned, de::DeValue};
@@ -44,14 +44,14 @@ pub(super) struct ParsedFile {
 }
 
 pub(super) struct FileParser<'p> {
-    pub faults: &'p mut Vec<Fault>,
+    pub faults: &'p mut Vec<PipelineFault>,
     pub nodes: &'p mut Vec<Written<StepSpec>>,
     pub source: SourceId,
     pub out: ParsedFile,
 }
 
 impl<'p> FileParser<'p> {
-    pub fn new(source: SourceId, faults: &'p mut Vec<Fault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
+    pub fn new(source: SourceId, faults: &'p mut Vec<PipelineFault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
         let out = ParsedFile {
             name: None,
             run: RunSpec::default(),
@@ -69,7 +69,7 @@ impl<'p> FileParser<'p> {
         Place::new(self.source, node.span())
     }
 
-    pub fn fault(&mut self, fault: Fault) {
+    pub fn fault(&mut self, fault: PipelineFault) {
         self.faults.push(fault);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     extend,
-    fault::{Code, Fault, Faults, PLUGIN, Place, Sources},
+    fault::{Code, Faults, PLUGIN, PipelineFault, Place, Sources},
     file_parser::{Include, MAX_BYTES, ParsedFile},
     parse::{Parser, include_path},
     spec::*,
@@ -111,7 +111,7 @@ impl PipelineSpec {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read at all.
-    pub fn read_in_part(path: &Path, files: &dyn Files) -> Result<(Self, Vec<Fault>), Faults> {
+    pub fn read_in_part(path: &Path, files: &dyn Files) -> Result<(Self, Vec<PipelineFault>), Faults> {
         let mut sources = Sources::default();
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(PLUGIN)) {
             let place = sources.add_whole("command line", name);
@@ -127,7 +127,7 @@ impl PipelineSpec {
             Ok(text) => Ok(Self::parse_named(&path.display().to_string(), &text, Some(files.identity(path)), files)),
             Err(error) => {
                 let place = sources.add_whole("command line", path.display().to_string());
-                let fault = Fault::new(
+                let fault = PipelineFault::new(
                     Code::Include,
                     place,
                     format!("the pipeline `{}` cannot be read: {error}", path.display()),
@@ -160,14 +160,14 @@ impl PipelineSpec {
     ///
     /// # Errors
     /// Returns the faults, if there are some.
-    pub fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
+    pub fn unless(self, faults: Vec<PipelineFault>) -> Result<Self, Faults> {
         match faults.is_empty() {
             true => Ok(self),
             false => Err(Faults { list: faults, sources: self.sources }),
         }
     }
 
-    fn parse_named(name: &str, text: &str, identity: Option<PathBuf>, files: &dyn Files) -> (Self, Vec<Fault>) {
+    fn parse_named(name: &str, text: &str, identity: Option<PathBuf>, files: &dyn Files) -> (Self, Vec<PipelineFault>) {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
         let mut parser = Parser { sources: &mut sources, nodes: Vec::new(), faults: Vec::new() };
@@ -249,7 +249,9 @@ impl Loader<'_> {
             if n_read > MAX_INCLUDES || parser.nodes.len() > MAX_STEPS {
                 let message =
                     format!("the pipeline includes more than {MAX_INCLUDES} files or has over {MAX_STEPS} steps");
-                parser.faults.push(Fault::new(Code::Limit, include.path.place, message).help("include fewer files"));
+                parser
+                    .faults
+                    .push(PipelineFault::new(Code::Limit, include.path.place, message).help("include fewer files"));
                 return;
             }
             self.include(parser, &include, link);
@@ -280,7 +282,7 @@ impl Loader<'_> {
             if n_own > 0 && !self.is_near(&identity) {
                 parser.faults.truncate(n_faults);
                 let message = format!("`{shown}` is not a pipeline that can be included");
-                let fault = Fault::new(Code::Include, include.path.place, message);
+                let fault = PipelineFault::new(Code::Include, include.path.place, message);
                 parser.faults.push(fault.help(format!("`relais pipeline check {shown}` says what is wrong with it")));
             }
         }
@@ -301,7 +303,7 @@ impl Loader<'_> {
     }
 
     /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline cannot include files.
-    fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Box<Fault>> {
+    fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Box<PipelineFault>> {
         let wanted = include.value.as_str();
         let from = &self.chain[parent].shown;
         let is_built_in = wanted.starts_with(super::built_in::PREFIX);
@@ -324,14 +326,15 @@ impl Loader<'_> {
         if may_be_name && error.kind() == io::ErrorKind::NotFound {
             return self.named(wanted, include.place);
         }
-        let fault = Fault::new(Code::Include, include.place, format!("`{}` cannot be read: {error}", path.display()));
+        let fault =
+            PipelineFault::new(Code::Include, include.place, format!("`{}` cannot be read: {error}", path.display()));
         Err(Box::new(fault.help(match is_built_in {
             true => "`relais list pipelines` lists the built-in ones",
             false => "an include's path starts from the folder of the file that it stands in",
         })))
     }
 
-    fn named(&self, name: &str, place: Option<Place>) -> Result<Found, Box<Fault>> {
+    fn named(&self, name: &str, place: Option<Place>) -> Result<Found, Box<PipelineFault>> {
         let found = self.files.named(name, &self.demands).map_err(|why| Box::new(no_pipeline(name, place, &why)))?;
         let NamedPipeline { name, toml: text, plugin } = found;
         let origin = format!("from `{name}` of plugin `{plugin}`");
@@ -339,7 +342,7 @@ impl Loader<'_> {
         Ok(Found { identity: PathBuf::from(&shown), shown, text, origin })
     }
 
-    fn cycle(&self, identity: &Path, path: &Written<String>, parent: usize) -> Option<Fault> {
+    fn cycle(&self, identity: &Path, path: &Written<String>, parent: usize) -> Option<PipelineFault> {
         let mut seen = BTreeSet::new();
         let mut at = Some(parent);
         let mut names = vec![path.value.as_str()];
@@ -348,7 +351,8 @@ impl Loader<'_> {
             names.push(shown);
             if self.identities[link].as_deref() == Some(identity) {
                 let chain = names.iter().rev().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" includes ");
-                let fault = Fault::new(Code::IncludeCycle, path.place, format!("`{}` includes itself", path.value));
+                let fault =
+                    PipelineFault::new(Code::IncludeCycle, path.place, format!("`{}` includes itself", path.value));
                 return Some(fault.note(chain).help("remove one of these includes"));
             }
             at = *parent;
@@ -358,35 +362,40 @@ impl Loader<'_> {
 }
 
 /// Returns the fault for a name that does not resolve to a pipeline of a plugin.
-fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> Fault {
+fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> PipelineFault {
     let short = super::schema::shorten(name);
     match why {
-        NoPass::Unknown(near) => {
-            Fault::new(Code::UnknownName, place, format!("no file and no plugin's pipeline is called `{short}`"))
-                .note("`relais list pipelines` shows the ones that were found")
-                .nearest(near)
-        }
+        NoPass::Unknown(near) => PipelineFault::new(
+            Code::UnknownName,
+            place,
+            format!("no file and no plugin's pipeline is called `{short}`"),
+        )
+        .note("`relais list pipelines` shows the ones that were found")
+        .nearest(near),
         NoPass::Ambiguous(several) => {
-            let fault = Fault::new(Code::Ambiguous, place, format!("`{short}` can mean several pipelines"));
+            let fault = PipelineFault::new(Code::Ambiguous, place, format!("`{short}` can mean several pipelines"));
             let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
             fault.help(Candidate::help(several, &short, "pipelines"))
         }
         NoPass::Conflict(providers) => {
-            let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide pipeline `{short}`"));
+            let fault =
+                PipelineFault::new(Code::Ambiguous, place, format!("several plugins provide pipeline `{short}`"));
             let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
             fault.help(format!(
                 "include it in a file that chooses one in the table `[plugins]`: `NAME = {{ pipelines = [\"{short}\"] }}`"
             ))
         }
-        NoPass::Refused { plugin, reason } => {
-            Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{short}`, was refused"))
-                .note(reason.clone())
-        }
+        NoPass::Refused { plugin, reason } => PipelineFault::new(
+            Code::Refused,
+            place,
+            format!("plugin `{plugin}`, which provides `{short}`, was refused"),
+        )
+        .note(reason.clone()),
     }
 }
 
-fn whole_run(key: &str, place: Place, included: Option<Place>) -> Fault {
-    Fault::new(Code::WholeRun, place, format!("`{key}` belongs to the whole run"))
+fn whole_run(key: &str, place: Place, included: Option<Place>) -> PipelineFault {
+    PipelineFault::new(Code::WholeRun, place, format!("`{key}` belongs to the whole run"))
         .label("in an included file")
         .related(included, "included here")
         .help("say it in the outermost file")

@@ -25,12 +25,12 @@ mod watchers;
 
 pub use built_in::{BUILT_IN, EXTENSION_POINTS, built_in};
 pub(crate) use extend::points_of as extension_points;
-pub use fault::{Code, Fault, Faults, Style};
+pub use fault::{Code, Faults, PipelineFault, Style};
 pub use json_schema::json_schema;
 pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub use resolved::{Addition, Demand, PassInstance, Pipeline, RunSettings, Step};
+pub use resolved::{Addition, Demand, PassInstance, Pipeline, ResolvedStep, RunSettings};
 pub use schema::{Paths, check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 pub(crate) use {called::Callee, resolve::Outline};

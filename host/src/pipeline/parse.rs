@@ -1,7 +1,7 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, PLUGIN, Place, SourceId, Sources},
+    fault::{Code, PLUGIN, PipelineFault, Place, SourceId, Sources},
     file_parser::{Extend, FileParser, Include, MAX_BYTES, Node, Pairs, ParsedFile},
     parse_value::type_name,
     spec::*,
@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Parser<'s> {
     pub sources: &'s mut Sources,
     pub nodes: Vec<Written<StepSpec>>,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<PipelineFault>,
 }
 
 const PIPELINE_KEYS: &[&str] = &[
@@ -71,7 +71,8 @@ impl Parser<'_> {
 impl FileParser<'_> {
     fn read(&mut self, text: &str) {
         if text.len() > MAX_BYTES {
-            let fault = Fault::new(Code::Limit, Place::new(self.source, 0..0), "this file is too large for a pipeline");
+            let fault =
+                PipelineFault::new(Code::Limit, Place::new(self.source, 0..0), "this file is too large for a pipeline");
             self.faults.push(fault.help(format!("a pipeline has at most {MAX_BYTES} bytes")));
             return;
         }
@@ -195,7 +196,8 @@ impl FileParser<'_> {
                 return None;
             }
             [(first, _), (second, _), ..] => {
-                let fault = Fault::new(Code::Duplicate, place, format!("a step is `{first}` or `{second}`, not both"));
+                let fault =
+                    PipelineFault::new(Code::Duplicate, place, format!("a step is `{first}` or `{second}`, not both"));
                 self.fault(fault.help("write two steps"));
                 return None;
             }
@@ -242,7 +244,8 @@ impl FileParser<'_> {
             "passes" => {
                 let text = self.string(main, "passes")?;
                 let Some(set) = LevelSet::parse(&text.value) else {
-                    let fault = Fault::new(Code::Value, text.place, format!("`{}` is not a set of levels", text.value));
+                    let fault =
+                        PipelineFault::new(Code::Value, text.place, format!("`{}` is not a set of levels", text.value));
                     self.fault(fault.help("write `level<=N`, `level<N`, `level==N`, `level>=N` or `level>N`"));
                     return None;
                 };
@@ -250,7 +253,7 @@ impl FileParser<'_> {
             }
             "when_operator" => {
                 let Some(steps) = get("steps") else {
-                    let fault = Fault::new(Code::Missing, place, "a step with `when_operator` has no `steps`");
+                    let fault = PipelineFault::new(Code::Missing, place, "a step with `when_operator` has no `steps`");
                     self.fault(fault.help("say which steps run when the operator is there: `steps = [...]`"));
                     return None;
                 };
@@ -276,7 +279,7 @@ impl FileParser<'_> {
         let kinds: Vec<&str> = STEP_KINDS.iter().map(|(kind, _)| *kind).collect();
         let near =
             table.keys().flat_map(|key| nearest(key.get_ref(), kinds.iter().copied())).take(1).collect::<Vec<_>>();
-        let fault = Fault::new(Code::Missing, place, "this table does not say what the step is");
+        let fault = PipelineFault::new(Code::Missing, place, "this table does not say what the step is");
         self.fault(fault.note(format!("a step has one of the keys {}", or_list(&kinds))).nearest(&near));
     }
 
@@ -295,9 +298,9 @@ pub(super) fn include_path(from: &str, path: &str) -> PathBuf {
     folder.join(path)
 }
 
-fn syntax(place: Place, message: &str) -> Fault {
+fn syntax(place: Place, message: &str) -> PipelineFault {
     let mut lines = message.lines();
     let first = lines.next().unwrap_or("not TOML").trim_end_matches('.');
-    let fault = Fault::new(Code::Syntax, place, format!("not TOML: {first}"));
+    let fault = PipelineFault::new(Code::Syntax, place, format!("not TOML: {first}"));
     lines.fold(fault, |fault, line| fault.note(line))
 }

@@ -1,7 +1,7 @@
 //! The tables of a pipeline that are about the whole run: instruments and plugins.
 
 use super::{
-    fault::{Code, Fault},
+    fault::{Code, PipelineFault},
     file_parser::{FileParser, Node, Pairs},
     parse_value::type_name,
     spec::*,
@@ -25,7 +25,7 @@ impl FileParser<'_> {
                     let pairs = self.pairs(table, "an instrument", INSTRUMENT_KEYS);
                     let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
                     let Some(name) = get("instrument") else {
-                        let fault = Fault::new(Code::Missing, place, "this table does not name an instrument");
+                        let fault = PipelineFault::new(Code::Missing, place, "this table does not name an instrument");
                         self.fault(fault.help("write `{ instrument = \"name\", options = { … } }`"));
                         continue;
                     };
@@ -85,8 +85,11 @@ impl FileParser<'_> {
         match VersionReq::parse(&text.value) {
             Ok(version) => Some(Written { value: version, place: text.place }),
             Err(error) => {
-                let fault =
-                    Fault::new(Code::Value, text.place, format!("`{}` demands no version: {error}", text.value));
+                let fault = PipelineFault::new(
+                    Code::Value,
+                    text.place,
+                    format!("`{}` demands no version: {error}", text.value),
+                );
                 self.fault(fault.help("write it as `1.2`, `^1.2`, `>=1.2, <3` or `*`"));
                 None
             }

@@ -1,7 +1,7 @@
 //! Keys and values of TOML, and their errors.
 
 use super::{
-    fault::{Code, Fault, Place, Sources},
+    fault::{Code, PipelineFault, Place, Sources},
     file_parser::{FileParser, Node, Pairs},
     spec::*,
 };
@@ -15,10 +15,10 @@ use toml::{
 ///
 /// # Errors
 /// Returns an error if there is no key or no `=`.
-pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Box<Fault>> {
+pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<SpecEntry, Box<PipelineFault>> {
     let place = sources.add_whole(origin, text);
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
-        let fault = Fault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
+        let fault = PipelineFault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
         return Err(Box::new(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value")));
     };
     let start = key.len() + 1;
@@ -31,23 +31,23 @@ pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<
             let mut file = FileParser::new(place.source, &mut faults, &mut nodes);
             file.literal(&parsed).value
         }
-        Err(_) => Literal::Str(value.trim().to_owned()),
+        Err(_) => SpecValue::Str(value.trim().to_owned()),
     };
-    Ok(Entry {
+    Ok(SpecEntry {
         key: Written::at(at(0..key.len()), key.trim().to_owned()),
         value: flatten_places(Written::at(value_place, literal), value_place),
     })
 }
 
 /// Assigns a value and everything in it one place. Recurses as deep as the parser did.
-fn flatten_places(mut value: Written<Literal>, place: Place) -> Written<Literal> {
+fn flatten_places(mut value: Written<SpecValue>, place: Place) -> Written<SpecValue> {
     value.place = Some(place);
     value.value = match value.value {
-        Literal::List(items) => Literal::List(items.into_iter().map(|item| flatten_places(item, place)).collect()),
-        Literal::Table(entries) => Literal::Table(
+        SpecValue::List(items) => SpecValue::List(items.into_iter().map(|item| flatten_places(item, place)).collect()),
+        SpecValue::Table(entries) => SpecValue::Table(
             entries
                 .into_iter()
-                .map(|entry| Entry {
+                .map(|entry| SpecEntry {
                     key: Written::at(place, entry.key.value),
                     value: flatten_places(entry.value, place),
                 })
@@ -66,10 +66,11 @@ impl FileParser<'_> {
         pairs.retain(|(key, _)| {
             let is_known = accepted.contains(&&**key.get_ref());
             if !is_known {
-                let fault = Fault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
-                    .label(format!("not a key of {what}"))
-                    .note(format!("accepted keys: {}", and_list(accepted)))
-                    .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
+                let fault =
+                    PipelineFault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
+                        .label(format!("not a key of {what}"))
+                        .note(format!("accepted keys: {}", and_list(accepted)))
+                        .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
                 let is_option = accepted.contains(&"options") && fault.help.is_none();
                 let help = || format!("options of the pass go into a table: `options = {{ {} = … }}`", key.get_ref());
                 self.faults.push(if is_option { fault.help(help()) } else { fault });
@@ -80,7 +81,7 @@ impl FileParser<'_> {
     }
 
     pub(super) fn wrong_type(&mut self, place: Place, what: &str, expected: &str, found: &str) {
-        let fault = Fault::new(Code::WrongType, place, format!("{what} must be {expected}, not {found}"));
+        let fault = PipelineFault::new(Code::WrongType, place, format!("{what} must be {expected}, not {found}"));
         self.fault(fault.label(format!("this is {found}")));
     }
 
@@ -99,7 +100,7 @@ impl FileParser<'_> {
         match node.get_ref() {
             DeValue::String(text) if !text.is_empty() => Some(Written::at(place, text.to_string())),
             DeValue::String(_) => {
-                self.fault(Fault::new(Code::Value, place, format!("`{key}` must not be empty")));
+                self.fault(PipelineFault::new(Code::Value, place, format!("`{key}` must not be empty")));
                 None
             }
             other => {
@@ -117,10 +118,10 @@ impl FileParser<'_> {
     pub(super) fn integer(&mut self, node: &Node<'_>, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let place = self.place(node);
         match self.literal(node).value {
-            Literal::Int(value) if range.contains(&value) => Some(value),
-            Literal::Int(_) | Literal::BigInt(_) => {
+            SpecValue::Int(value) if range.contains(&value) => Some(value),
+            SpecValue::Int(_) | SpecValue::BigInt(_) => {
                 let message = format!("`{key}` must be from {} to {}", range.start(), range.end());
-                self.fault(Fault::new(Code::Value, place, message));
+                self.fault(PipelineFault::new(Code::Value, place, message));
                 None
             }
             other => {
@@ -145,7 +146,7 @@ impl FileParser<'_> {
             return Some(*value);
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let fault = Fault::new(Code::Value, text.place, format!("`{key}` cannot be `{}`", text.value));
+        let fault = PipelineFault::new(Code::Value, text.place, format!("`{key}` cannot be `{}`", text.value));
         self.fault(
             fault
                 .note(format!("accepted values: {}", or_list(&names)))
@@ -156,13 +157,13 @@ impl FileParser<'_> {
 
     /// Options as a table. Dotted keys make nested tables: `config.relay.FuseOps.max_depth = 4` is the option
     /// `relay.FuseOps.max_depth`; only the registry knows which part of a path is a name.
-    pub(super) fn config(&mut self, node: &Node<'_>) -> Vec<Entry> {
+    pub(super) fn config(&mut self, node: &Node<'_>) -> Vec<SpecEntry> {
         self.entries(node, "config")
     }
 
-    pub(super) fn entries(&mut self, node: &Node<'_>, key: &str) -> Vec<Entry> {
+    pub(super) fn entries(&mut self, node: &Node<'_>, key: &str) -> Vec<SpecEntry> {
         match self.literal(node).value {
-            Literal::Table(entries) => entries,
+            SpecValue::Table(entries) => entries,
             other => {
                 self.wrong_type(self.place(node), &format!("`{key}`"), "a table", other.type_name());
                 Vec::new()
@@ -171,31 +172,31 @@ impl FileParser<'_> {
     }
 
     /// As deep as the TOML parser went.
-    pub(super) fn literal(&mut self, node: &Node<'_>) -> Written<Literal> {
+    pub(super) fn literal(&mut self, node: &Node<'_>) -> Written<SpecValue> {
         let value = match node.get_ref() {
-            DeValue::Boolean(value) => Literal::Bool(*value),
+            DeValue::Boolean(value) => SpecValue::Bool(*value),
             DeValue::Integer(value) => {
                 let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
                 match i64::from_str_radix(&digits, value.radix()) {
-                    Ok(value) => Literal::Int(value),
-                    Err(_) => Literal::BigInt(value.as_str().to_owned()),
+                    Ok(value) => SpecValue::Int(value),
+                    Err(_) => SpecValue::BigInt(value.as_str().to_owned()),
                 }
             }
             DeValue::Float(value) => {
                 let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
-                Literal::Float(digits.parse().unwrap_or(f64::NAN))
+                SpecValue::Float(digits.parse().unwrap_or(f64::NAN))
             }
-            DeValue::String(value) => Literal::Str(value.to_string()),
-            DeValue::Datetime(_) => Literal::Datetime,
-            DeValue::Array(items) => Literal::List(items.iter().map(|item| self.literal(item)).collect()),
+            DeValue::String(value) => SpecValue::Str(value.to_string()),
+            DeValue::Datetime(_) => SpecValue::Datetime,
+            DeValue::Array(items) => SpecValue::List(items.iter().map(|item| self.literal(item)).collect()),
             DeValue::Table(table) => {
                 let mut pairs: Pairs<'_, '_> = table.iter().collect();
                 pairs.sort_by_key(|(key, _)| key.span().start);
-                let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| Entry {
+                let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| SpecEntry {
                     key: Written::at(self.place(key), key.get_ref().to_string()),
                     value: self.literal(value),
                 };
-                Literal::Table(pairs.into_iter().map(entry).collect())
+                SpecValue::Table(pairs.into_iter().map(entry).collect())
             }
         };
         Written::at(self.place(node), value)

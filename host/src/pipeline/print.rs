@@ -71,7 +71,7 @@ impl Pipeline {
     /// With its own stack: steps may be nested more deeply than the program's stack allows.
     fn steps(&self, out: &mut String) {
         enum Work<'a> {
-            Step(usize),
+            ResolvedStep(usize),
             Text(&'a str),
             Owned(String),
             Deeper,
@@ -110,7 +110,7 @@ impl Pipeline {
                     continue;
                 }
                 Work::Step(node) => match &self.nodes[node] {
-                    Step::Pass(pass) => {
+                    ResolvedStep::Pass(pass) => {
                         let PassInstance { facts, options, .. } = &self.passes[*pass];
                         let has_options = matches!(options, Value::Struct(entries) if !entries.is_empty());
                         work.push(Work::Owned(match has_options {
@@ -119,15 +119,15 @@ impl Pipeline {
                         }));
                         continue;
                     }
-                    Step::Sequence { name, opt_level, steps } => {
+                    ResolvedStep::Sequence { name, opt_level, steps } => {
                         let tail = format!("], name = {}, opt_level = {opt_level} }},\n", quote(name));
                         ("{ sequence = [\n", tail, steps)
                     }
-                    Step::Fixpoint { steps, max_rounds } => {
+                    ResolvedStep::Fixpoint { steps, max_rounds } => {
                         ("{ fixpoint = [\n", format!("], max_rounds = {max_rounds} }},\n"), steps)
                     }
-                    Step::Scope { scope, steps } => ("{ scope = [\n", scope_tail(scope), steps),
-                    Step::When { operators, steps } => {
+                    ResolvedStep::Scope { scope, steps } => ("{ scope = [\n", scope_tail(scope), steps),
+                    ResolvedStep::When { operators, steps } => {
                         let names = operators.iter().map(|name| Value::Str(name.to_string())).collect();
                         let tail = format!("], when_operator = {} }},\n", toml(&Value::List(names)));
                         ("{ steps = [\n", tail, steps)

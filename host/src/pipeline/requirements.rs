@@ -2,8 +2,8 @@
 //! it.
 
 use super::{
-    fault::{Code, Fault},
-    resolved::Step,
+    fault::{Code, PipelineFault},
+    resolved::ResolvedStep,
     resolver::Resolver,
     schema::mandatory,
 };
@@ -59,7 +59,7 @@ struct Frame {
 /// Whether a pass's own requirements are followed: in direct mode those of steps are, those of requirements are not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Role {
-    Step,
+    ResolvedStep,
     Requirement,
 }
 
@@ -137,7 +137,7 @@ impl Check {
             }
         }
         for &node in resolver.passes[pass].members.iter().flatten() {
-            let Step::Pass(member) = resolver.nodes[node] else { continue };
+            let ResolvedStep::Pass(member) = resolver.nodes[node] else { continue };
             let facts = &resolver.passes[member].facts;
             if resolver.scopes[scope].enables(&facts.name, facts.opt_level) {
                 successors.push(member);
@@ -196,7 +196,7 @@ impl Check {
         if !needed.is_empty() {
             if self.reported.insert((pass, facts.name.clone(), Code::RequirementOptions)) {
                 let message = format!("`{dependent}` requires `{}`, which cannot be made without options", facts.name);
-                let fault = Fault::new(Code::RequirementOptions, place, message).label(label);
+                let fault = PipelineFault::new(Code::RequirementOptions, place, message).label(label);
                 let note = format!("it has no default for {}", and_list(&needed));
                 let help = format!(
                     "run `{}` as a step of its own, and a version of `{dependent}` that does not require it",
@@ -211,7 +211,7 @@ impl Check {
             if self.reported.insert((pass, facts.name.clone(), Code::RequirementDisabled)) {
                 let message = format!("`{dependent}` requires `{}`, which is disabled", facts.name);
                 let disabled_at = resolver.disabled_at.get(&facts.name).copied().flatten();
-                let fault = Fault::new(Code::RequirementDisabled, place, message)
+                let fault = PipelineFault::new(Code::RequirementDisabled, place, message)
                     .label(label)
                     .related(disabled_at, "disabled here")
                     .help(format!("disable `{dependent}`, too, or neither"));
@@ -229,7 +229,7 @@ impl Check {
             return;
         }
         let names: Vec<String> = cycle.iter().map(|&pass| format!("`{}`", name(pass))).collect();
-        let fault = Fault::new(Code::RequirementCycle, resolver.places[*first], "passes require each other")
+        let fault = PipelineFault::new(Code::RequirementCycle, resolver.places[*first], "passes require each other")
             .label(format!("{} requires itself", names[0]))
             .note(names.join(" requires "));
         let plugins: BTreeSet<&str> = cycle.iter().map(|&pass| resolver.passes[pass].facts.plugin.as_str()).collect();

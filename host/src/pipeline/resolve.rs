@@ -2,7 +2,7 @@
 
 use super::{
     additions,
-    fault::{Code, Fault, Faults, Place},
+    fault::{Code, Faults, PipelineFault, Place},
     requirements,
     resolved::*,
     resolver::{ANONYMOUS, Makes, Resolver},
@@ -58,14 +58,14 @@ impl PipelineSpec {
     ///
     /// # Errors
     /// Returns an error if something is wrong; all that is wrong is reported.
-    pub fn resolve_after(&self, before: Vec<Fault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+    pub fn resolve_after(&self, before: Vec<PipelineFault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         let is_torn = |code| matches!(code, Code::Syntax | Code::Limit | Code::Include | Code::IncludeCycle);
         if before.iter().any(|fault| is_torn(fault.code)) {
             return Err(Faults { list: before, sources: self.sources.clone() });
         }
         let mut resolver = Resolver::new(self, catalogue);
         let pipeline = resolver.pipeline();
-        let mut faults: Vec<Fault> = Vec::new();
+        let mut faults: Vec<PipelineFault> = Vec::new();
         let mut told = BTreeSet::new();
         for fault in before.into_iter().chain(resolver.faults) {
             // One name may be looked up for several reasons.
@@ -139,7 +139,8 @@ impl<'a> Resolver<'a> {
             let same_name: Vec<_> = known.iter().filter(|plugin| plugin.name == *name).collect();
             match same_name.iter().find(|plugin| plugin.refusal.is_none()).or(same_name.first()) {
                 None => {
-                    let fault = Fault::new(Code::Plugin, demand.name.place, format!("there is no plugin `{name}`"));
+                    let fault =
+                        PipelineFault::new(Code::Plugin, demand.name.place, format!("there is no plugin `{name}`"));
                     let near = nearest(name, known.iter().map(|plugin| plugin.name.as_str()));
                     self.faults.push(
                         fault
@@ -149,12 +150,15 @@ impl<'a> Resolver<'a> {
                 }
                 Some(plugin) => {
                     if let Some(reason) = &plugin.refusal {
-                        let fault =
-                            Fault::new(Code::Refused, demand.name.place, format!("plugin `{name}` was refused"));
+                        let fault = PipelineFault::new(
+                            Code::Refused,
+                            demand.name.place,
+                            format!("plugin `{name}` was refused"),
+                        );
                         self.faults.push(fault.note(reason.clone()).note(format!("its file is `{}`", plugin.file)));
                     } else if !demand.version.value.matches(&plugin.version) {
                         let message = format!("plugin `{name}` has version {}", plugin.version);
-                        let fault = Fault::new(Code::Plugin, demand.version.place, message);
+                        let fault = PipelineFault::new(Code::Plugin, demand.version.place, message);
                         let label = format!("this demands {}", demand.version.value);
                         self.faults.push(fault.label(label).note(format!("its file is `{}`", plugin.file)));
                     }
@@ -177,14 +181,15 @@ impl<'a> Resolver<'a> {
                     let message = format!("plugin `{name}` neither describes nor evaluates operator `{full}`");
                     let known: Vec<String> = described.iter().map(OperatorName::to_string).collect();
                     let near = nearest(&op.value, known.iter().map(String::as_str));
-                    self.faults.push(Fault::new(Code::Plugin, op.place, message).nearest(&near));
+                    self.faults.push(PipelineFault::new(Code::Plugin, op.place, message).nearest(&near));
                 }
                 let first = demands.iter().find(|demand: &&Demand| {
                     demand.name != *name && demand.operators.iter().any(|other| OperatorName::parse(other) == full)
                 });
                 if let Some(first) = first {
                     let message = format!("operator `{full}` is taken from `{}` already", first.name);
-                    self.faults.push(Fault::new(Code::Plugin, op.place, message).help("name it for one plugin"));
+                    self.faults
+                        .push(PipelineFault::new(Code::Plugin, op.place, message).help("name it for one plugin"));
                 }
             }
         }
@@ -193,7 +198,7 @@ impl<'a> Resolver<'a> {
                 let Some(facts) = self.named(&pass.value, pass.place) else { continue };
                 if facts.plugin != demand.name.value && known.iter().any(|plugin| plugin.name == demand.name.value) {
                     let message = format!("plugin `{}` does not provide pass `{}`", demand.name.value, pass.value);
-                    let fault = Fault::new(Code::Plugin, pass.place, message);
+                    let fault = PipelineFault::new(Code::Plugin, pass.place, message);
                     let note = format!("`{}` is provided by plugin `{}`", facts.name, facts.plugin);
                     self.faults.push(fault.note(note).help("name a pass that the plugin provides"));
                 }
@@ -223,7 +228,7 @@ impl<'a> Resolver<'a> {
     /// Resolves every step, outside in. Returns, for each context, the passes that are on in it.
     fn steps(&mut self) -> Vec<BTreeSet<usize>> {
         let spec = self.spec;
-        let nothing = || Step::Sequence { name: String::new(), opt_level: 0, steps: Vec::new() };
+        let nothing = || ResolvedStep::Sequence { name: String::new(), opt_level: 0, steps: Vec::new() };
         self.nodes = spec.nodes.iter().map(|_| nothing()).collect();
         let mut enabled: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
         let mut todo: Vec<(usize, usize, bool)> = spec.steps.iter().rev().map(|&step| (step, 0, true)).collect();
@@ -236,32 +241,32 @@ impl<'a> Resolver<'a> {
                     if is_on && self.enables(scope, pass) {
                         enabled[scope].insert(pass);
                     }
-                    self.nodes[node] = Step::Pass(pass);
+                    self.nodes[node] = ResolvedStep::Pass(pass);
                     continue;
                 }
                 StepSpec::Levels(set) => {
                     let steps = self.levels(*set, scope, written.place);
                     let is_on = is_on && self.scopes[scope].enables(ANONYMOUS, 0);
                     for &step in &steps {
-                        if let (true, Step::Pass(pass)) = (is_on, &self.nodes[step]) {
+                        if let (true, ResolvedStep::Pass(pass)) = (is_on, &self.nodes[step]) {
                             let pass = *pass;
                             if self.enables(scope, pass) {
                                 enabled[scope].insert(pass);
                             }
                         }
                     }
-                    self.nodes[node] = Step::Sequence { name: ANONYMOUS.into(), opt_level: 0, steps };
+                    self.nodes[node] = ResolvedStep::Sequence { name: ANONYMOUS.into(), opt_level: 0, steps };
                     continue;
                 }
                 StepSpec::Sequence { name, opt_level, steps } => {
                     let name = name.as_ref().map_or(ANONYMOUS, |name| &name.value).to_owned();
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
                     let present = self.present(steps);
-                    (Step::Sequence { name, opt_level: *opt_level, steps: present }, steps, scope, is_on)
+                    (ResolvedStep::Sequence { name, opt_level: *opt_level, steps: present }, steps, scope, is_on)
                 }
                 StepSpec::Fixpoint { steps, max_rounds } => {
                     let present = self.present(steps);
-                    (Step::Fixpoint { steps: present, max_rounds: *max_rounds }, steps, scope, is_on)
+                    (ResolvedStep::Fixpoint { steps: present, max_rounds: *max_rounds }, steps, scope, is_on)
                 }
                 StepSpec::Scope { scope: inner, steps } => {
                     let around = self.scopes[scope].clone();
@@ -269,7 +274,7 @@ impl<'a> Resolver<'a> {
                     self.scopes.push(inner.clone());
                     enabled.push(BTreeSet::new());
                     let present = self.present(steps);
-                    (Step::Scope { scope: inner, steps: present }, steps, self.scopes.len() - 1, is_on)
+                    (ResolvedStep::Scope { scope: inner, steps: present }, steps, self.scopes.len() - 1, is_on)
                 }
                 StepSpec::Extension { point, added, then } => {
                     let is_on = is_on && self.scopes[scope].enables(&point.value, 0);
@@ -283,13 +288,13 @@ impl<'a> Resolver<'a> {
                     }
                     let written = added.iter().chain(then);
                     steps.extend(self.present(&written.clone().copied().collect::<Vec<_>>()));
-                    self.nodes[node] = Step::Sequence { name: point.value.clone(), opt_level: 0, steps };
+                    self.nodes[node] = ResolvedStep::Sequence { name: point.value.clone(), opt_level: 0, steps };
                     todo.extend(written.rev().map(|&step| (step, scope, is_on)));
                     continue;
                 }
                 StepSpec::When { operators, steps } => {
                     let operators = operators.iter().map(|name| OperatorName::parse(&name.value)).collect();
-                    (Step::When { operators, steps: self.present(steps) }, steps, scope, is_on)
+                    (ResolvedStep::When { operators, steps: self.present(steps) }, steps, scope, is_on)
                 }
             };
             self.nodes[node] = step;
@@ -320,7 +325,7 @@ impl<'a> Resolver<'a> {
         wanted.sort_by(|a, b| (a.phase, &a.name).cmp(&(b.phase, &b.name)));
         for facts in self.requirements_first(wanted) {
             let pass = self.instance(facts, &[], place);
-            self.nodes.push(Step::Pass(pass));
+            self.nodes.push(ResolvedStep::Pass(pass));
             steps.push(self.nodes.len() - 1);
         }
         steps
@@ -360,8 +365,11 @@ impl<'a> Resolver<'a> {
         let mut at = 0;
         while at < self.passes.len() {
             if self.passes.len() > MAX_PASSES {
-                let fault =
-                    Fault::new(Code::Limit, self.places[at], format!("the pipeline needs over {MAX_PASSES} passes"));
+                let fault = PipelineFault::new(
+                    Code::Limit,
+                    self.places[at],
+                    format!("the pipeline needs over {MAX_PASSES} passes"),
+                );
                 self.faults.push(fault.help("a sequential pass may name new passes without end"));
                 return;
             }
@@ -382,7 +390,7 @@ impl<'a> Resolver<'a> {
             Ok(members) => members,
             Err(error) => {
                 let message = format!("`{}` cannot say what it consists of: {error}", self.passes[at].facts.name);
-                self.faults.push(Fault::new(Code::Create, place, message));
+                self.faults.push(PipelineFault::new(Code::Create, place, message));
                 return;
             }
         };
@@ -392,7 +400,7 @@ impl<'a> Resolver<'a> {
                 Member::Named(name, options) => (name, options),
                 Member::Held(held) => {
                     let pass = self.hold(&held, place);
-                    self.nodes.push(Step::Pass(pass));
+                    self.nodes.push(ResolvedStep::Pass(pass));
                     steps.push(self.nodes.len() - 1);
                     continue;
                 }
@@ -408,7 +416,7 @@ impl<'a> Resolver<'a> {
                 }
             };
             let pass = self.instance(facts, &entries_of(options), place);
-            self.nodes.push(Step::Pass(pass));
+            self.nodes.push(ResolvedStep::Pass(pass));
             steps.push(self.nodes.len() - 1);
         }
         self.passes[at].members = Some(steps);

@@ -21,7 +21,7 @@ pub struct Pipeline {
     /// The outermost steps, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
     /// Every step.
-    pub nodes: Vec<Step>,
+    pub nodes: Vec<ResolvedStep>,
     /// Every pass that a step, a requirement or a sequential pass needs, each once.
     pub passes: Vec<PassInstance>,
     /// Where steps come from that are not in the pipeline's own file, by index into [`nodes`](Self::nodes).
@@ -78,7 +78,7 @@ pub struct Demand {
 /// A resolved step.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ResolvedStep {
     /// A pass, by index into [`Pipeline::passes`].
     Pass(usize),
     /// Steps that are switched together.
@@ -135,11 +135,11 @@ impl Pipeline {
         while let Some(node) = todo.pop() {
             n += 1;
             match &self.nodes[node] {
-                Step::Pass(_) => {}
-                Step::Sequence { steps, .. }
-                | Step::Fixpoint { steps, .. }
-                | Step::Scope { steps, .. }
-                | Step::When { steps, .. } => todo.extend(steps),
+                ResolvedStep::Pass(_) => {}
+                ResolvedStep::Sequence { steps, .. }
+                | ResolvedStep::Fixpoint { steps, .. }
+                | ResolvedStep::Scope { steps, .. }
+                | ResolvedStep::When { steps, .. } => todo.extend(steps),
             }
         }
         n

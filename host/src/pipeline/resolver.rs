@@ -1,7 +1,7 @@
 //! The state of resolving a pipeline: looking up names, and adding passes.
 
 use super::{
-    fault::{Code, Fault, Place},
+    fault::{Code, PipelineFault, Place},
     resolved::*,
     schema::{Paths, check_options, shorten},
     spec::*,
@@ -29,19 +29,19 @@ pub(super) enum Makes {
 pub(super) struct Resolver<'a> {
     pub spec: &'a PipelineSpec,
     pub catalogue: &'a dyn Catalogue,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<PipelineFault>,
     pub config: Vec<ConfigFacts>,
     /// The names of the pipeline's own sequences.
     sequences: BTreeSet<&'a str>,
     pub found: BTreeMap<String, Result<Arc<PassFacts>, NoPass>>,
     /// Options set from outside, by full name of the pass.
-    pub settings: BTreeMap<String, Vec<Entry>>,
+    pub settings: BTreeMap<String, Vec<SpecEntry>>,
     pub passes: Vec<PassInstance>,
     /// Where each pass was first named.
     pub places: Vec<Option<Place>>,
     /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
     pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
-    pub nodes: Vec<Step>,
+    pub nodes: Vec<ResolvedStep>,
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
     pub disabled_at: BTreeMap<String, Option<Place>>,
@@ -163,30 +163,34 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the fault for a name that does not resolve to a pass.
-    pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> Fault {
+    pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> PipelineFault {
         match why {
             NoPass::Unknown(near) => {
                 let mut near = near.clone();
                 near.extend(nearest(name, self.sequences.iter().copied()));
-                Fault::new(Code::UnknownName, place, format!("no pass `{}`", shorten(name)))
+                PipelineFault::new(Code::UnknownName, place, format!("no pass `{}`", shorten(name)))
                     .note("`relais list passes` shows the ones that were found; `--plugin FILE` adds those of a plugin")
                     .nearest(&near)
             }
             NoPass::Ambiguous(several) => {
-                let fault = Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"));
+                let fault = PipelineFault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"));
                 let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
                 fault.help(Candidate::help(several, name.strip_suffix('?').unwrap_or(name), "passes"))
             }
             NoPass::Conflict(providers) => {
                 let message = match &providers[..] {
                     [one, others @ ..] if others.iter().all(|other| other == one) => {
-                        return Fault::new(Code::Ambiguous, place, format!("one plugin provides `{name}` twice"))
-                            .note(format!("plugin {one}"))
-                            .help("each of its passes needs a name of its own: tell its author");
+                        return PipelineFault::new(
+                            Code::Ambiguous,
+                            place,
+                            format!("one plugin provides `{name}` twice"),
+                        )
+                        .note(format!("plugin {one}"))
+                        .help("each of its passes needs a name of its own: tell its author");
                     }
                     _ => format!("several plugins provide `{name}`"),
                 };
-                let fault = Fault::new(Code::Ambiguous, place, message);
+                let fault = PipelineFault::new(Code::Ambiguous, place, message);
                 let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
                 let choice = match one_of_versions(providers) {
                     Some((plugin, version)) => format!("{plugin} = \"={version}\""),
@@ -194,15 +198,17 @@ impl<'a> Resolver<'a> {
                 };
                 fault.help(format!("choose one in the table `[plugins]`: `{choice}`"))
             }
-            NoPass::Refused { plugin, reason } => {
-                Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
-                    .note(reason.clone())
-            }
+            NoPass::Refused { plugin, reason } => PipelineFault::new(
+                Code::Refused,
+                place,
+                format!("plugin `{plugin}`, which provides `{name}`, was refused"),
+            )
+            .note(reason.clone()),
         }
     }
 
     /// The pass with those options: the same one for the same options.
-    pub fn instance(&mut self, facts: Arc<PassFacts>, options: &[Entry], place: Option<Place>) -> usize {
+    pub fn instance(&mut self, facts: Arc<PassFacts>, options: &[SpecEntry], place: Option<Place>) -> usize {
         let settings = self.settings.get(&facts.name).map(Vec::as_slice).unwrap_or_default();
         let entries = match settings {
             [] => options.to_vec(),
@@ -250,7 +256,7 @@ impl<'a> Resolver<'a> {
             Ok(pass) => Some(instance.made.get_or_init(|| pass).clone()),
             Err(error) => {
                 let PassFacts { name, plugin, plugin_version, .. } = &*instance.facts;
-                let fault = Fault::new(
+                let fault = PipelineFault::new(
                     Code::Create,
                     self.places[at],
                     format!("`{name}` could not be made: {}", error.rec().message),

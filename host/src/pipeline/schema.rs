@@ -1,12 +1,12 @@
 //! Options checked against their owner's schema (rules R21 and R22).
 
 use super::{
-    fault::{Code, Fault, Place, Sources},
+    fault::{Code, PipelineFault, Place, Sources},
     print::toml,
-    spec::{Entry, Literal, Written, literal_of},
+    spec::{SpecEntry, SpecValue, Written, literal_of},
 };
 use crate::{
-    options::{OptionSchema, OptionType},
+    options::{OptionKind, OptionSchema},
     words::{and_list, nearest, or_list},
 };
 use relais_plugin_api::options::{BytesError, Value, format_bytes, parse_bytes};
@@ -34,7 +34,7 @@ impl Paths<'_> {
     }
 }
 
-impl OptionType {
+impl OptionKind {
     /// Returns a description of the accepted values.
     pub(crate) fn describe(&self) -> String {
         match self {
@@ -70,20 +70,20 @@ impl OptionSchema {
         match (&self.default, &self.kind) {
             (Some(value), _) => Some(value.clone()),
             (None, _) if self.is_optional => None,
-            (None, OptionType::Struct(fields)) => defaults(fields),
+            (None, OptionKind::Struct(fields)) => defaults(fields),
             (None, _) => None,
         }
     }
 }
 
 /// A value with numbers of bytes as text with a unit, where they have one. As deep as schemas go.
-fn with_units(kind: &OptionType, value: &Value) -> Value {
+fn with_units(kind: &OptionKind, value: &Value) -> Value {
     match (kind, value) {
-        (OptionType::Bytes { .. }, Value::Int(bytes)) => {
+        (OptionKind::Bytes { .. }, Value::Int(bytes)) => {
             let text = format_bytes(*bytes);
             if text.ends_with('B') { Value::Str(text) } else { Value::Int(*bytes) }
         }
-        (OptionType::Struct(fields), Value::Struct(entries)) => {
+        (OptionKind::Struct(fields), Value::Struct(entries)) => {
             let entry = |(name, value): &(String, Value)| {
                 let field = fields.iter().find(|field| field.name == *name);
                 (name.clone(), field.map_or_else(|| value.clone(), |field| with_units(&field.kind, value)))
@@ -113,19 +113,22 @@ pub fn mandatory(schema: &[OptionSchema]) -> Vec<&str> {
 /// owner is named. Returns the whole table, with defaults filled in and without options at fault.
 pub fn check_options(
     schema: &[OptionSchema],
-    entries: &[Entry],
+    entries: &[SpecEntry],
     owner: &str,
     place: Option<Place>,
     paths: Paths<'_>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<PipelineFault>,
 ) -> Value {
     for (i, entry) in entries.iter().enumerate() {
         let name = &entry.key.value;
         if !schema.iter().any(|option| option.name == *name) {
             faults.push(unknown_option(schema, &entry.key, owner));
         } else if let Some(first) = entries[..i].iter().find(|first| first.key.value == *name) {
-            let fault =
-                Fault::new(Code::Duplicate, entry.key.place, format!("option `{name}` of `{owner}` is given twice"));
+            let fault = PipelineFault::new(
+                Code::Duplicate,
+                entry.key.place,
+                format!("option `{name}` of `{owner}` is given twice"),
+            );
             faults.push(fault.related(first.key.place, "first given here").help("remove one of the two"));
         }
     }
@@ -142,7 +145,7 @@ pub fn check_options(
             (None, None) if option.is_optional => None,
             (None, None) => {
                 let message = format!("`{owner}` needs its option `{}`", option.name);
-                let fault = Fault::new(Code::Missing, place, message);
+                let fault = PipelineFault::new(Code::Missing, place, message);
                 faults.push(fault.help(format!("give it {}", option.kind.describe())));
                 None
             }
@@ -154,53 +157,55 @@ pub fn check_options(
 
 /// Checks one value; `what` names it in messages.
 pub fn check_value(
-    kind: &OptionType,
-    written: &Written<Literal>,
+    kind: &OptionKind,
+    written: &Written<SpecValue>,
     what: &str,
     paths: Paths<'_>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<PipelineFault>,
 ) -> Option<Value> {
     let place = written.place;
     let mut refuse = |code, message: String| {
-        faults.push(Fault::new(code, place, message).label(format!("expected {}", kind.describe())));
+        faults.push(PipelineFault::new(code, place, message).label(format!("expected {}", kind.describe())));
         None
     };
     match (kind, &written.value) {
-        (OptionType::Bool, Literal::Bool(value)) => Some(Value::Bool(*value)),
-        (OptionType::Int { min, max }, Literal::Int(value)) if (min..=max).contains(&value) => Some(Value::Int(*value)),
-        (OptionType::Int { .. }, Literal::Int(value)) => {
+        (OptionKind::Bool, SpecValue::Bool(value)) => Some(Value::Bool(*value)),
+        (OptionKind::Int { min, max }, SpecValue::Int(value)) if (min..=max).contains(&value) => {
+            Some(Value::Int(*value))
+        }
+        (OptionKind::Int { .. }, SpecValue::Int(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value}, which is out of range"))
         }
-        (OptionType::Int { .. }, Literal::BigInt(value)) => {
+        (OptionKind::Int { .. }, SpecValue::BigInt(value)) => {
             refuse(Code::Value, format!("{what} cannot be {}, which is out of range", shorten(value)))
         }
-        (OptionType::Bytes { .. }, Literal::Int(_) | Literal::BigInt(_) | Literal::Str(_)) => {
+        (OptionKind::Bytes { .. }, SpecValue::Int(_) | SpecValue::BigInt(_) | SpecValue::Str(_)) => {
             bytes(kind, written, what, faults)
         }
-        (OptionType::Float { .. }, Literal::Float(value)) if value.is_nan() => {
+        (OptionKind::Float { .. }, SpecValue::Float(value)) if value.is_nan() => {
             refuse(Code::Value, format!("{what} cannot be `nan`"))
         }
-        (OptionType::Float { min, max }, Literal::Float(value)) if (min..=max).contains(&value) => {
+        (OptionKind::Float { min, max }, SpecValue::Float(value)) if (min..=max).contains(&value) => {
             Some(Value::Float(*value))
         }
-        (OptionType::Float { .. }, Literal::Float(value)) => {
+        (OptionKind::Float { .. }, SpecValue::Float(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value:?}, which is out of range"))
         }
-        (OptionType::Float { .. }, Literal::Int(value)) => {
+        (OptionKind::Float { .. }, SpecValue::Int(value)) => {
             refuse(Code::WrongType, format!("{what} must be a float, not an integer"));
             let last = faults.last_mut().expect("the fault just pushed");
             last.help = Some(format!("write `{value}.0`"));
             None
         }
-        (OptionType::Str, Literal::Str(value)) => Some(Value::Str(value.clone())),
-        (OptionType::Path, Literal::Str(value)) if value.is_empty() => {
+        (OptionKind::Str, SpecValue::Str(value)) => Some(Value::Str(value.clone())),
+        (OptionKind::Path, SpecValue::Str(value)) if value.is_empty() => {
             refuse(Code::Value, format!("{what} must not be empty"))
         }
-        (OptionType::Path, Literal::Str(value)) => match paths.resolve(value, place) {
+        (OptionKind::Path, SpecValue::Str(value)) => match paths.resolve(value, place) {
             Ok(path) => Some(Value::Str(path)),
             Err(why) => refuse(Code::Value, format!("{what} cannot be `{}`: {why}", shorten(value))),
         },
-        (OptionType::Choice(choices), Literal::Str(value)) => {
+        (OptionKind::Choice(choices), SpecValue::Str(value)) => {
             if choices.iter().any(|(name, _)| name == value) {
                 return Some(Value::Str(value.clone()));
             }
@@ -210,13 +215,13 @@ pub fn check_value(
             *last = last.clone().nearest(&near);
             None
         }
-        (OptionType::List(item), Literal::List(items)) => {
+        (OptionKind::List(item), SpecValue::List(items)) => {
             let what = format!("an item of {what}");
             let values: Vec<Option<Value>> =
                 items.iter().map(|value| check_value(item, value, &what, paths, faults)).collect();
             values.into_iter().collect::<Option<Vec<Value>>>().map(Value::List)
         }
-        (OptionType::Struct(fields), Literal::Table(entries)) => {
+        (OptionKind::Struct(fields), SpecValue::Table(entries)) => {
             let owner = what.trim_start_matches("option `").split('`').next().unwrap_or(what).to_owned();
             let n_before = faults.len();
             let value = check_options(fields, entries, &owner, place, paths, faults);
@@ -224,13 +229,13 @@ pub fn check_value(
         }
         (kind, value) => {
             let expected = match kind {
-                OptionType::Bool => "a boolean",
-                OptionType::Int { .. } => "an integer",
-                OptionType::Bytes { .. } => "a number of bytes",
-                OptionType::Float { .. } => "a float",
-                OptionType::Str | OptionType::Path | OptionType::Choice(_) => "a string",
-                OptionType::List(_) => "an array",
-                OptionType::Struct(_) => "a table",
+                OptionKind::Bool => "a boolean",
+                OptionKind::Int { .. } => "an integer",
+                OptionKind::Bytes { .. } => "a number of bytes",
+                OptionKind::Float { .. } => "a float",
+                OptionKind::Str | OptionKind::Path | OptionKind::Choice(_) => "a string",
+                OptionKind::List(_) => "an array",
+                OptionKind::Struct(_) => "a table",
             };
             refuse(Code::WrongType, format!("{what} must be {expected}, not {}", value.type_name()))
         }
@@ -238,11 +243,16 @@ pub fn check_value(
 }
 
 /// Checks a number of bytes, which is an integer or a text with a unit.
-fn bytes(kind: &OptionType, written: &Written<Literal>, what: &str, faults: &mut Vec<Fault>) -> Option<Value> {
+fn bytes(
+    kind: &OptionKind,
+    written: &Written<SpecValue>,
+    what: &str,
+    faults: &mut Vec<PipelineFault>,
+) -> Option<Value> {
     let (shown, number) = match &written.value {
-        Literal::Int(value) => (value.to_string(), Ok(*value)),
-        Literal::Str(text) => (format!("`{}`", shorten(text)), parse_bytes(text)),
-        Literal::BigInt(digits) => (shorten(digits), Err(BytesError::Large)),
+        SpecValue::Int(value) => (value.to_string(), Ok(*value)),
+        SpecValue::Str(text) => (format!("`{}`", shorten(text)), parse_bytes(text)),
+        SpecValue::BigInt(digits) => (shorten(digits), Err(BytesError::Large)),
         other => (other.type_name().to_owned(), Err(BytesError::Form)),
     };
     let message = match number {
@@ -250,7 +260,7 @@ fn bytes(kind: &OptionType, written: &Written<Literal>, what: &str, faults: &mut
         Ok(_) | Err(BytesError::Large) => format!("{what} cannot be {shown}, which is out of range"),
         Err(BytesError::Form) => format!("{what} cannot be {shown}, which is not a number of bytes"),
     };
-    let fault = Fault::new(Code::Value, written.place, message).label(format!("expected {}", kind.describe()));
+    let fault = PipelineFault::new(Code::Value, written.place, message).label(format!("expected {}", kind.describe()));
     faults.push(match number {
         Err(BytesError::Form) => fault.help(BYTES_HELP),
         _ => fault,
@@ -261,9 +271,10 @@ fn bytes(kind: &OptionType, written: &Written<Literal>, what: &str, faults: &mut
 const BYTES_HELP: &str = "write an integer, or a whole number and a unit: `\"64K\"` and `\"64KiB\"` are 65536, `\"64KB\"` is \
                           64000; likewise with `M`, `G`, `T`, `P`, `E`";
 
-fn unknown_option(schema: &[OptionSchema], key: &Written<String>, owner: &str) -> Fault {
+fn unknown_option(schema: &[OptionSchema], key: &Written<String>, owner: &str) -> PipelineFault {
     let names: Vec<&str> = schema.iter().map(|option| option.name.as_str()).collect();
-    let fault = Fault::new(Code::UnknownKey, key.place, format!("`{owner}` has no option `{}`", shorten(&key.value)));
+    let fault =
+        PipelineFault::new(Code::UnknownKey, key.place, format!("`{owner}` has no option `{}`", shorten(&key.value)));
     let fault = match names.as_slice() {
         [] => fault.note(format!("`{owner}` has no options")),
         names => fault.note(format!("accepted options: {}", and_list(names))),

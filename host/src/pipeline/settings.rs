@@ -1,7 +1,7 @@
 //! Options that are set: of contexts, and from outside of passes.
 
 use super::{
-    fault::{Code, Fault, Place},
+    fault::{Code, PipelineFault, Place},
     resolver::Resolver,
     schema::{check_value, shorten},
     spec::*,
@@ -45,9 +45,9 @@ impl PipelineSpec {
 
 impl Resolver<'_> {
     /// Splits nested tables into keys that are registered. Later settings replace earlier ones, field by field.
-    pub fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
-        let mut set: Vec<(ConfigFacts, Entry)> = Vec::new();
-        let mut todo: Vec<(String, &Entry)> =
+    pub fn config_values(&mut self, entries: &[SpecEntry]) -> BTreeMap<String, Value> {
+        let mut set: Vec<(ConfigFacts, SpecEntry)> = Vec::new();
+        let mut todo: Vec<(String, &SpecEntry)> =
             entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
         while let Some((key, entry)) = todo.pop() {
             if let Some(facts) = self.config_named(&key) {
@@ -59,7 +59,7 @@ impl Resolver<'_> {
             }
             let prefix = format!("{key}.");
             match &entry.value.value {
-                Literal::Table(inner)
+                SpecValue::Table(inner)
                     if self.config.iter().flat_map(ConfigFacts::names).any(|name| name.starts_with(&prefix)) =>
                 {
                     todo.extend(inner.iter().rev().map(|entry| (format!("{prefix}{}", entry.key.value), entry)));
@@ -85,20 +85,23 @@ impl Resolver<'_> {
         }))
     }
 
-    fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
+    fn unknown_config(&self, key: &str, place: Option<Place>) -> PipelineFault {
         let known = self.config.iter().flat_map(ConfigFacts::names);
-        Fault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
+        PipelineFault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
             .note("`relais list options` shows the ones that are")
             .nearest(&nearest(key, known))
     }
 
-    fn config_value(&mut self, facts: &ConfigFacts, entry: &Entry) -> Option<Value> {
+    fn config_value(&mut self, facts: &ConfigFacts, entry: &SpecEntry) -> Option<Value> {
         let key = &facts.schema.name;
         if let [_, _, ..] = facts.plugins.as_slice() {
-            let fault =
-                Fault::new(Code::Ambiguous, entry.key.place, format!("several plugins register option `{key}`"));
+            let fault = PipelineFault::new(
+                Code::Ambiguous,
+                entry.key.place,
+                format!("several plugins register option `{key}`"),
+            );
             let plugins = facts.plugins.iter().map(|plugin| format!("plugin `{plugin}`"));
-            let fault = plugins.fold(fault, Fault::note);
+            let fault = plugins.fold(fault, PipelineFault::note);
             self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
             return None;
         }
@@ -107,7 +110,7 @@ impl Resolver<'_> {
     }
 
     /// Applies the settings from outside. Returns the options of the context, and keeps those of passes.
-    pub fn settings(&mut self) -> Vec<Entry> {
+    pub fn settings(&mut self) -> Vec<SpecEntry> {
         let mut entries = Vec::new();
         for setting in &self.spec.settings {
             let key = setting.key.value.as_str();
@@ -120,7 +123,7 @@ impl Resolver<'_> {
             match pass {
                 Some((facts, rest)) => {
                     let mut option = nest(
-                        &Entry {
+                        &SpecEntry {
                             key: Written { value: rest.to_owned(), place: setting.key.place },
                             value: setting.value.clone(),
                         },
@@ -154,14 +157,14 @@ fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// `a.b.c = 1` as `a.b = { c = 1 }`, where `a.b` is the longest known prefix.
-fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
+fn nest(entry: &SpecEntry, is_known: impl Fn(&str) -> bool) -> SpecEntry {
     let key = entry.key.value.as_str();
     let Some((prefix, rest)) = prefixes(key).find(|(prefix, _)| is_known(prefix)) else { return entry.clone() };
     let place = entry.key.place;
     let mut value = entry.value.clone();
     for part in rest.split('.').rev().filter(|part| !part.is_empty()) {
-        let inner = Entry { key: Written { value: part.to_owned(), place }, value };
-        value = Written { value: Literal::Table(vec![inner]), place };
+        let inner = SpecEntry { key: Written { value: part.to_owned(), place }, value };
+        value = Written { value: SpecValue::Table(vec![inner]), place };
     }
-    Entry { key: Written { value: prefix.to_owned(), place }, value }
+    SpecEntry { key: Written { value: prefix.to_owned(), place }, value }
 }

@@ -42,7 +42,7 @@ pub struct PipelineSpec {
     /// Where steps come from that the file itself does not have, by index into [`nodes`](Self::nodes).
     pub origins: BTreeMap<usize, String>,
     /// Options that are set from outside: of the context, or `Pass.option` for every step of that pass.
-    pub settings: Vec<Entry>,
+    pub settings: Vec<SpecEntry>,
     /// The texts it was read from.
     pub sources: Sources,
 }
@@ -74,7 +74,7 @@ pub struct ScopeSpec {
     /// Passes that are off.
     pub disabled: Vec<Written<String>>,
     /// Options of the context.
-    pub config: Vec<Entry>,
+    pub config: Vec<SpecEntry>,
 }
 
 impl From<&Scope> for ScopeSpec {
@@ -100,7 +100,7 @@ pub enum StepSpec {
         /// Its name.
         name: Written<String>,
         /// Its options.
-        options: Vec<Entry>,
+        options: Vec<SpecEntry>,
     },
     /// Steps that are switched together.
     Sequence {
@@ -173,17 +173,17 @@ impl StepSpec {
 
 /// The name and value of an option.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct SpecEntry {
     /// The name.
     pub key: Written<String>,
     /// The value.
-    pub value: Written<Literal>,
+    pub value: Written<SpecValue>,
 }
 
 /// A value as it was written. The depth is limited by the TOML parser, to less than a hundred.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Literal {
+pub enum SpecValue {
     /// `true` or `false`.
     Bool(bool),
     /// An integer that fits 64 bits.
@@ -197,12 +197,12 @@ pub enum Literal {
     /// A date or time, which no option takes.
     Datetime,
     /// An array.
-    List(Vec<Written<Literal>>),
+    List(Vec<Written<SpecValue>>),
     /// A table.
-    Table(Vec<Entry>),
+    Table(Vec<SpecEntry>),
 }
 
-impl Literal {
+impl SpecValue {
     /// The name of its type, for messages.
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -223,7 +223,7 @@ pub struct InstrumentUse {
     /// Its name.
     pub name: Written<String>,
     /// Its options.
-    pub options: Vec<Entry>,
+    pub options: Vec<SpecEntry>,
 }
 
 /// The demand on a plugin.
@@ -286,24 +286,24 @@ impl LevelSet {
 }
 
 /// The entries of a table that is not in any text, as if they had been written. Recurses as deep as values are nested.
-pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
+pub(crate) fn entries_of(value: Value) -> Vec<SpecEntry> {
     match literal_of(value) {
-        Literal::Table(entries) => entries,
+        SpecValue::Table(entries) => entries,
         _ => Vec::new(),
     }
 }
 
 /// One setting of an option over another.
-pub(super) fn overlaid(before: &Entry, setting: &Entry) -> Entry {
-    let renamed = Entry { key: Written { value: before.key.value.clone(), ..setting.key }, ..setting.clone() };
+pub(super) fn overlaid(before: &SpecEntry, setting: &SpecEntry) -> SpecEntry {
+    let renamed = SpecEntry { key: Written { value: before.key.value.clone(), ..setting.key }, ..setting.clone() };
     overlay(vec![before.clone()], &renamed).pop().unwrap_or(renamed)
 }
 
 /// Sets one option over others; a table is set key by key.
-pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
+pub(super) fn overlay(mut entries: Vec<SpecEntry>, setting: &SpecEntry) -> Vec<SpecEntry> {
     let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
     match (old, &setting.value.value) {
-        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
+        (Some(SpecEntry { value: Written { value: SpecValue::Table(old), .. }, .. }), SpecValue::Table(new)) => {
             // As deep as the setting's key has parts.
             *old = new.iter().fold(std::mem::take(old), overlay);
         }
@@ -314,20 +314,20 @@ pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
 }
 
 /// A value that is not in any text, as if it had been written. Recurses as deep as values are nested.
-pub(super) fn literal_of(value: Value) -> Literal {
+pub(super) fn literal_of(value: Value) -> SpecValue {
     match value {
-        Value::Bool(value) => Literal::Bool(value),
-        Value::Int(value) => Literal::Int(value),
-        Value::Float(value) => Literal::Float(value),
-        Value::Str(value) => Literal::Str(value),
-        Value::List(items) => Literal::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
-        Value::Struct(entries) => Literal::Table(
+        Value::Bool(value) => SpecValue::Bool(value),
+        Value::Int(value) => SpecValue::Int(value),
+        Value::Float(value) => SpecValue::Float(value),
+        Value::Str(value) => SpecValue::Str(value),
+        Value::List(items) => SpecValue::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
+        Value::Struct(entries) => SpecValue::Table(
             entries
                 .into_iter()
-                .map(|(key, value)| Entry { key: Written::made(key), value: Written::made(literal_of(value)) })
+                .map(|(key, value)| SpecEntry { key: Written::made(key), value: Written::made(literal_of(value)) })
                 .collect(),
         ),
-        _ => Literal::Datetime,
+        _ => SpecValue::Datetime,
     }
 }
 

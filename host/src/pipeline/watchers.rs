@@ -1,10 +1,10 @@
 //! The instruments that a pipeline names: the host's own, otherwise those of plugins.
 
 use super::{
-    fault::{Code, Fault},
+    fault::{Code, PipelineFault},
     resolver::Resolver,
     schema::{check_options, shorten},
-    spec::{InstrumentUse, Literal, Written},
+    spec::{InstrumentUse, SpecValue, Written},
 };
 use crate::{
     instruments::{self, PASSES},
@@ -37,7 +37,7 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Ve
 }
 
 /// Returns the fault for a name that does not resolve to an instrument.
-fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
+fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> PipelineFault {
     let (name, place) = (&name.value, name.place);
     match why {
         NoPass::Unknown(mut near) => {
@@ -46,21 +46,22 @@ fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
             let provided = resolver.catalogue.instruments();
             let known: Vec<&str> =
                 own.iter().map(|it| it.name).chain(provided.iter().map(|facts| facts.name.as_str())).collect();
-            let fault = Fault::new(Code::UnknownName, place, format!("no instrument `{}`", shorten(name)));
+            let fault = PipelineFault::new(Code::UnknownName, place, format!("no instrument `{}`", shorten(name)));
             fault.note(format!("instruments: {}", and_list(&known))).nearest(&near)
         }
         NoPass::Ambiguous(several) => {
-            let fault = Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"));
+            let fault = PipelineFault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"));
             let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
             fault.help(Candidate::help(&several, name, ""))
         }
         NoPass::Conflict(plugins) => {
-            let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide instrument `{name}`"));
+            let fault =
+                PipelineFault::new(Code::Ambiguous, place, format!("several plugins provide instrument `{name}`"));
             let fault = plugins.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
             fault.help("use one of these plugins at a time")
         }
         NoPass::Refused { plugin, reason } => {
-            Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
+            PipelineFault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
                 .note(reason)
         }
     }
@@ -74,10 +75,10 @@ fn check(resolver: &mut Resolver<'_>, schema: &[OptionSchema], used: &Instrument
 /// The option of built-in instruments that selects passes accepts every name of a pass or a sequence.
 fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut Value) {
     let Some(entry) = used.options.iter().find(|entry| entry.key.value == PASSES) else { return };
-    let (Literal::List(items), Value::Struct(options)) = (&entry.value.value, options) else { return };
+    let (SpecValue::List(items), Value::Struct(options)) = (&entry.value.value, options) else { return };
     let mut full = Vec::new();
     for item in items {
-        if let Literal::Str(name) = &item.value {
+        if let SpecValue::Str(name) = &item.value {
             let name = Written { value: name.clone(), place: item.place };
             // A pass that may be missing, and is missing, stays: an empty list would mean all passes.
             full.push(Value::Str(resolver.switch(&name).unwrap_or(name.value)));

@@ -22,7 +22,7 @@ pub use record::{
     RecordError, Records, SampleRecord, StatisticRecord, read_records,
 };
 pub use texts::{cut, escaped};
-pub use verdict::{Mover, Refusal, Writer, judge};
+pub use verdict::{FileWriter, Mover, Refusal, judge};
 
 pub use exit_guard::take_faults;
 pub(crate) use exit_guard::{Close, Made, Running};

@@ -13,7 +13,7 @@ use std::{fmt, path::PathBuf};
 /// A user or group that may change a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Writer {
+pub enum FileWriter {
     /// Everybody.
     Everybody,
     /// The members of the group of that number.
@@ -49,7 +49,7 @@ pub enum Refusal {
         /// The file, or a folder on the way to it.
         path: PathBuf,
         /// That user.
-        by: Writer,
+        by: FileWriter,
     },
     /// It was built for another version of the boundary, and needs another one.
     Boundary {
@@ -83,7 +83,7 @@ pub enum Refusal {
         why: String,
     },
     /// Its entry symbol is missing or is not a plugin's.
-    Entry {
+    SpecEntry {
         /// The symbol.
         symbol: String,
         /// The error.
@@ -150,13 +150,13 @@ impl Refusal {
         let change = || rebuild("cargo add relais-plugin-api@");
         let update = || rebuild("cargo update -p relais-plugin-api --precise ");
         Some(match self {
-            Self::Writable { path, by: Writer::Everybody } => {
+            Self::Writable { path, by: FileWriter::Everybody } => {
                 format!("`chmod o-w {}`, or allow it with `--allow-writable-plugins`", path.display())
             }
-            Self::Writable { path, by: Writer::Group(_) } => {
+            Self::Writable { path, by: FileWriter::Group(_) } => {
                 format!("`chmod g-w {}`, or allow it with `--allow-writable-plugins`", path.display())
             }
-            Self::Writable { by: Writer::User(_), .. } => {
+            Self::Writable { by: FileWriter::User(_), .. } => {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
@@ -199,11 +199,13 @@ impl fmt::Display for Refusal {
             Self::NotALibrary { why } => write!(f, "it is not a shared library: {why}"),
             Self::NoRecords => f.write_str("it is not a plugin: it has no records"),
             Self::Record(error) => error.fmt(f),
-            Self::Writable { path, by: Writer::Everybody } => write!(f, "everybody may change `{}`", path.display()),
-            Self::Writable { path, by: Writer::Group(gid) } => {
+            Self::Writable { path, by: FileWriter::Everybody } => {
+                write!(f, "everybody may change `{}`", path.display())
+            }
+            Self::Writable { path, by: FileWriter::Group(gid) } => {
                 write!(f, "the members of group {gid} may change `{}`", path.display())
             }
-            Self::Writable { path, by: Writer::User(uid) } => {
+            Self::Writable { path, by: FileWriter::User(uid) } => {
                 write!(f, "`{}` belongs to user {uid}, who may change it", path.display())
             }
             Self::Boundary { plugin, needs } => {

@@ -1,6 +1,6 @@
 //! Finds other users who may change a plugin's file, or replace it.
 
-use super::verdict::{Refusal, Writer};
+use super::verdict::{FileWriter, Refusal};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -39,12 +39,12 @@ impl Access {
     }
 
     /// Returns the writers besides its owner.
-    fn writer(self, is_private: &impl Fn(u32, u32) -> bool) -> Option<Writer> {
+    fn writer(self, is_private: &impl Fn(u32, u32) -> bool) -> Option<FileWriter> {
         if self.has(ALL) {
-            return Some(Writer::Everybody);
+            return Some(FileWriter::Everybody);
         }
         // The group of a single user is that user.
-        (self.has(GROUP) && !is_private(self.gid, self.uid)).then_some(Writer::Group(self.gid))
+        (self.has(GROUP) && !is_private(self.gid, self.uid)).then_some(FileWriter::Group(self.gid))
     }
 }
 
@@ -62,7 +62,7 @@ fn other_writer(
     folder: Access,
     me: u32,
     is_private: &impl Fn(u32, u32) -> bool,
-) -> Option<(Part, Writer)> {
+) -> Option<(Part, FileWriter)> {
     if let Some(writer) = file.writer(is_private) {
         return Some((Part::File, writer));
     }
@@ -71,7 +71,7 @@ fn other_writer(
         return Some((Part::Folder, writer));
     }
     let is_vouched_for = file.uid == me || file.uid == 0 || (file.uid == folder.uid && shared.is_none());
-    (!is_vouched_for).then_some((Part::File, Writer::User(file.uid)))
+    (!is_vouched_for).then_some((Part::File, FileWriter::User(file.uid)))
 }
 
 impl Writers {
@@ -83,7 +83,7 @@ impl Writers {
             let folder = folder_of(path);
             let Folder { access, open } = self.folder(folder)?;
             if let Some(open) = open {
-                return Some(Refusal::Writable { path: open, by: Writer::Everybody });
+                return Some(Refusal::Writable { path: open, by: FileWriter::Everybody });
             }
             let (part, by) =
                 other_writer(file, access, self.system.me(), &|gid, uid| self.system.is_private(gid, uid))?;
@@ -97,7 +97,7 @@ impl Writers {
         let Folder { access, open } = self.folder(path)?;
         let by = access.writer(&|gid, uid| self.system.is_private(gid, uid));
         let own = by.map(|by| Refusal::Writable { path: path.to_owned(), by });
-        own.or_else(|| open.map(|path| Refusal::Writable { path, by: Writer::Everybody }))
+        own.or_else(|| open.map(|path| Refusal::Writable { path, by: FileWriter::Everybody }))
     }
 
     fn folder(&mut self, path: &Path) -> Option<Folder> {
@@ -211,7 +211,7 @@ mod tests {
         Access { mode, uid, gid: uid }
     }
 
-    fn judge(file: Access, folder: Access) -> Option<(Part, Writer)> {
+    fn judge(file: Access, folder: Access) -> Option<(Part, FileWriter)> {
         other_writer(file, folder, ME, &|gid, uid| gid == uid && gid != 50)
     }
 
@@ -231,17 +231,17 @@ mod tests {
 
     #[test]
     fn what_others_may_change_or_replace_is_refused() {
-        let everybody = Writer::Everybody;
+        let everybody = FileWriter::Everybody;
         let mine = access(0o644, ME);
         assert_eq!(judge(access(0o646, ME), access(0o755, ME)), Some((Part::File, everybody)));
         assert_eq!(judge(mine, access(0o757, ME)), Some((Part::Folder, everybody)));
         assert_eq!(judge(mine, access(0o777, 0)), Some((Part::Folder, everybody)));
         let of_group = |mode| Access { mode, uid: ME, gid: 50 };
-        assert_eq!(judge(of_group(0o664), access(0o755, ME)), Some((Part::File, Writer::Group(50))));
-        assert_eq!(judge(mine, of_group(0o775)), Some((Part::Folder, Writer::Group(50))));
+        assert_eq!(judge(of_group(0o664), access(0o755, ME)), Some((Part::File, FileWriter::Group(50))));
+        assert_eq!(judge(mine, of_group(0o775)), Some((Part::Folder, FileWriter::Group(50))));
         assert_eq!(judge(mine, of_group(0o1775)), None);
         // Another user's file.
-        let other = Some((Part::File, Writer::User(OTHER)));
+        let other = Some((Part::File, FileWriter::User(OTHER)));
         assert_eq!(judge(access(0o644, OTHER), access(0o755, ME)), other);
         assert_eq!(judge(access(0o644, OTHER), access(0o755, 0)), other);
         // In a shared folder, the folder's owner vouches for nothing.

@@ -15,7 +15,7 @@ pub enum Named {
     /// Passes.
     Pass,
     /// Instruments.
-    Instrument,
+    PassInstrument,
     /// Pipelines.
     Pipeline,
 }

@@ -216,15 +216,15 @@ pub enum Checks {
 
 /// The items that are linked into this program.
 #[derive(Debug, Default)]
-pub struct Linked;
+pub struct LinkedItems;
 
-impl Compute for Linked {
+impl Compute for LinkedItems {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
         local::with_ops(function, |ops| body(ops));
     }
 }
 
-impl Passes for Linked {
+impl Passes for LinkedItems {
     fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
         let spec = local::info(pass).ok_or_else(|| PassError::new(format_args!("no pass `{pass}` is linked")))?;
         Ok(pass_shape(spec).before)
@@ -265,7 +265,7 @@ impl Passes for Linked {
     }
 }
 
-impl Bench for Linked {
+impl Bench for LinkedItems {
     fn passes(&self) -> Vec<PassShape> {
         let mut passes: Vec<PassShape> = specs().map(pass_shape).collect();
         passes.sort_by(|a, b| a.name.cmp(&b.name));

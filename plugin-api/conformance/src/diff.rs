@@ -2,7 +2,7 @@
 
 use crate::{
     interface::output_names,
-    numbers::{Comparison, Tolerance, compare_tensors},
+    numbers::{TensorComparison, Tolerance, compare_tensors},
 };
 use relais_plugin_api::{
     ir::{
@@ -24,7 +24,7 @@ const MOST_ELEMENTS: u64 = 16;
 
 /// Something that both models have, or may have, and that differs: what it is, and as it is in each of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct DiffRow {
     /// Its name: `calls of Relu`, `operator set ai.onnx`.
     pub what: String,
     /// As it is on both sides; `None` where it is missing.
@@ -47,7 +47,7 @@ pub struct NodeRow {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
     /// Differences of the modules and their interfaces.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
     /// Where the computations part.
     pub nodes: Vec<NodeRow>,
 }
@@ -104,7 +104,7 @@ impl Diff {
     /// Adds a row if the sides differ.
     fn row(&mut self, what: &str, sides: [Option<String>; 2]) {
         if sides[0] != sides[1] {
-            self.rows.push(Row { what: what.to_owned(), sides });
+            self.rows.push(DiffRow { what: what.to_owned(), sides });
         }
     }
 
@@ -132,7 +132,7 @@ impl Diff {
 /// The text of `relais diff`, with the first nodes.
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Row { what, sides } in &self.rows {
+        for DiffRow { what, sides } in &self.rows {
             let [left, right] = sides.each_ref().map(|side| side.as_deref().unwrap_or("none"));
             writeln!(f, "{what}: {left} -> {right}")?;
         }
@@ -388,9 +388,9 @@ impl Pairs<'_> {
         let exact = Tolerance { relative: 0.0, absolute: Some(0.0) };
         let tolerance = self.numeric.or(is_structure.then_some(exact))?;
         match compare_tensors(a, b, tolerance) {
-            Comparison::Close(_) => None,
-            Comparison::OtherType => Some("constants of different types".to_owned()),
-            Comparison::Differ(worst) => {
+            TensorComparison::Close(_) => None,
+            TensorComparison::OtherType => Some("constants of different types".to_owned()),
+            TensorComparison::Differ(worst) => {
                 let elements = if a.len() == 1 { "element" } else { "elements" };
                 let mut why = format!("{} of {} {elements} of the constant differ", worst.count, a.len());
                 if !worst.values[0].is_empty() {

@@ -3,7 +3,7 @@
 mod files;
 mod header;
 
-pub use super::outcome::{Failure, Outcome, Reason};
+pub use super::outcome::{CaseFailure, CaseOutcome, Reason};
 pub use files::{CaseFile, Cases};
 pub use header::KEYS;
 
@@ -50,7 +50,7 @@ pub struct Case {
     lines: Lines,
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// Returns the source of the case with the current output as the expectation; `None` if the case passes, or fails
     /// for another reason than the expectation.
     pub fn blessed(&self, case: &Case) -> Option<String> {
@@ -64,7 +64,7 @@ impl Outcome {
 
 impl Case {
     /// Runs the case.
-    pub fn check(&self, passes: &dyn Passes) -> Outcome {
+    pub fn check(&self, passes: &dyn Passes) -> CaseOutcome {
         let mut failures = Vec::new();
         let output = match self.prepare(passes) {
             Ok(before) => self.run(&before, passes, &mut failures),
@@ -73,22 +73,22 @@ impl Case {
                 None
             }
         };
-        Outcome { output, failures }
+        CaseOutcome { output, failures }
     }
 
     /// Returns the module that the pass is run on.
     ///
     /// # Errors
     /// Returns an error if the text is at fault, there is no such pass, or one that runs before it fails.
-    pub fn prepare(&self, passes: &dyn Passes) -> Result<IRModule, Vec<Failure>> {
-        let of_text = |errors: Vec<TextError>| errors.into_iter().map(Failure::from).collect::<Vec<_>>();
+    pub fn prepare(&self, passes: &dyn Passes) -> Result<IRModule, Vec<CaseFailure>> {
+        let of_text = |errors: Vec<TextError>| errors.into_iter().map(CaseFailure::from).collect::<Vec<_>>();
         let mut module = text::parse("", &self.input, &SideFile::default()).map_err(of_text)?;
         let pass_line = self.lines.of("pass");
         let one = |failure| vec![failure];
         let required = passes.required(&self.pass);
-        let required = required.map_err(|error| one(Failure::new(Reason::Case, pass_line, error)))?;
+        let required = required.map_err(|error| one(CaseFailure::new(Reason::Case, pass_line, error)))?;
         let make = |pass: &str, options: &Value, line| {
-            passes.make(pass, options).map_err(|error| one(Failure::of_options(line, &error)))
+            passes.make(pass, options).map_err(|error| one(CaseFailure::of_options(line, &error)))
         };
         make(&self.pass, &self.options, self.lines.of("options"))?;
         let defaults = Value::Struct(Vec::new());
@@ -96,21 +96,21 @@ impl Case {
         for (name, line) in required.iter().map(|name| (name, pass_line)).chain(before) {
             make(name, &defaults, line)?;
             let ran = passes.run_in(name, &defaults, &self.config, &module);
-            module = ran.map_err(|error| one(Failure::of_pass(name, line, &error)))?.unwrap_or(module);
+            module = ran.map_err(|error| one(CaseFailure::of_pass(name, line, &error)))?.unwrap_or(module);
         }
         match verify(&module).as_slice() {
             [] => Ok(module),
             faults => {
                 let message = format!("the module is not valid:\n{}", lines(faults));
-                Err(vec![Failure::new(Reason::Case, self.lines.module, message)])
+                Err(vec![CaseFailure::new(Reason::Case, self.lines.module, message)])
             }
         }
     }
 
     /// Runs the pass, and returns the text of the result.
-    fn run(&self, before: &IRModule, passes: &dyn Passes, failures: &mut Vec<Failure>) -> Option<String> {
+    fn run(&self, before: &IRModule, passes: &dyn Passes, failures: &mut Vec<CaseFailure>) -> Option<String> {
         let line = self.lines.module;
-        let mut fail = |kind, message: String| failures.push(Failure::new(Reason::Kind(kind), line, message));
+        let mut fail = |kind, message: String| failures.push(CaseFailure::new(Reason::Kind(kind), line, message));
         let text_before = printed(before);
         let ran = passes.run_in(&self.pass, &self.options, &self.config, before);
         if printed(before) != text_before {
@@ -120,7 +120,7 @@ impl Case {
         let (after, says_changed) = match ran {
             Ok(after) => (after.clone().unwrap_or_else(|| before.clone()), after.is_some()),
             Err(error) => {
-                failures.push(Failure::of_pass(&self.pass, line, &error));
+                failures.push(CaseFailure::of_pass(&self.pass, line, &error));
                 return None;
             }
         };
@@ -163,12 +163,18 @@ impl Case {
     }
 
     /// Compares the numbers before and after; an unchanged module computes the same.
-    fn numbers(&self, before: &IRModule, after: &IRModule, is_changed: bool, passes: &dyn Passes) -> Option<Failure> {
+    fn numbers(
+        &self,
+        before: &IRModule,
+        after: &IRModule,
+        is_changed: bool,
+        passes: &dyn Passes,
+    ) -> Option<CaseFailure> {
         let judgement = match is_changed {
             true => same_numbers(before, after, self.tolerance, passes),
             false => Ok(Judgement::Same),
         };
-        let fail = |kind, line, message: String| Failure::new(Reason::Kind(kind), line, message);
+        let fail = |kind, line, message: String| CaseFailure::new(Reason::Kind(kind), line, message);
         match (judgement, &self.not_evaluated) {
             (Err(differ), _) => {
                 let kind = if differ.is_special { Kind::SpecialNumbers } else { Kind::Numbers };
@@ -188,9 +194,9 @@ impl Case {
         }
     }
 
-    fn expectation(&self, before: &str, text: &str, difference: Option<Difference>) -> Option<Failure> {
+    fn expectation(&self, before: &str, text: &str, difference: Option<TensorDifference>) -> Option<CaseFailure> {
         let (unchanged, module) = (self.lines.of("unchanged"), self.lines.module);
-        let fail = |reason, line, message: String| Some(Failure::new(reason, line, message));
+        let fail = |reason, line, message: String| Some(CaseFailure::new(reason, line, message));
         match (&self.expected, self.unchanged, difference) {
             (None, true, None) => None,
             (None, true, Some(difference)) => {
@@ -246,14 +252,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut failures: Vec<Failure> =
-            Reason::OF_FILETESTS.map(|reason| Failure::new(reason, 7, "how\n  help: what to do")).to_vec();
-        failures.push(Failure::new(Reason::Kind(Kind::Numbers), 1, "how"));
+        let mut failures: Vec<CaseFailure> =
+            Reason::OF_FILETESTS.map(|reason| CaseFailure::new(reason, 7, "how\n  help: what to do")).to_vec();
+        failures.push(CaseFailure::new(Reason::Kind(Kind::Numbers), 1, "how"));
         assert_eq!((failures[0].message.as_str(), failures[0].help.as_str()), ("how", "what to do"));
         assert!(failures[4].help.contains("`tolerance`"));
-        let outcome = Outcome { output: Some("text".into()), failures };
-        assert_eq!(Outcome::from_value(&outcome.to_value()), Some(outcome));
-        assert_eq!(Outcome::from_value(&Outcome::default().to_value()), Some(Outcome::default()));
-        assert_eq!(Outcome::from_value(&Value::Bool(true)), None);
+        let outcome = CaseOutcome { output: Some("text".into()), failures };
+        assert_eq!(CaseOutcome::from_value(&outcome.to_value()), Some(outcome));
+        assert_eq!(CaseOutcome::from_value(&CaseOutcome::default().to_value()), Some(CaseOutcome::default()));
+        assert_eq!(CaseOutcome::from_value(&Value::Bool(true)), None);
     }
 }

@@ -577,11 +577,11 @@ fn number(elem: ElemType, value: f64) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bench::Linked, random::Random};
+    use crate::{bench::LinkedItems, random::Random};
 
     fn module(seed: u64, n_bytes: usize) -> IRModule {
         let bytes = Random::of(seed, "test", 0).bytes(n_bytes);
-        sensible(&bytes, &Vocabulary::new(Vec::new(), &["Relu".to_owned()]), &Linked)
+        sensible(&bytes, &Vocabulary::new(Vec::new(), &["Relu".to_owned()]), &LinkedItems)
     }
 
     fn n_bindings(module: &IRModule) -> usize {
@@ -607,7 +607,7 @@ mod tests {
         assert!(n_bindings(&module(1, 40)) < n_bindings(&module(1, 400)));
         let bytes = Random::of(1, "test", 0).bytes(4000);
         let vocabulary = Vocabulary::new(Vec::new(), &[]);
-        let large = n_bindings(&large(&bytes, &vocabulary, &Linked, 300));
+        let large = n_bindings(&large(&bytes, &vocabulary, &LinkedItems, 300));
         assert!((300..900).contains(&large), "{large}");
     }
 

@@ -637,7 +637,7 @@ impl<'m> Maker<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bench::Linked, journal::Memory};
+    use crate::{bench::LinkedItems, journal::Memory};
     use relais_plugin_api::{ir::Type, prelude::*};
 
     fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
@@ -658,7 +658,7 @@ mod tests {
         let text =
             "made::Copy(made::Copy(x)) => x if rank(x) == 3, dim(x, 1) == 7, dim(x, -1) == 5, elem(x) == float16";
         let rules = relais_patterns::parse(text).unwrap();
-        let modules = of_rule(&rules[0], 1, &Linked, &Memory::new());
+        let modules = of_rule(&rules[0], 1, &LinkedItems, &Memory::new());
         assert!(modules.len() > 2, "{}", modules.len());
         let fits = |module: &IRModule| {
             let f = module.main().unwrap();
@@ -669,6 +669,6 @@ mod tests {
         };
         assert!(modules.iter().all(fits));
         let unknown = relais_patterns::parse("made::Nothing(x) => x").unwrap();
-        assert!(of_rule(&unknown[0], 1, &Linked, &Memory::new()).is_empty());
+        assert!(of_rule(&unknown[0], 1, &LinkedItems, &Memory::new()).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! The messages of the kit while it runs, and a file with them, which shows what a process that died was doing.
 
 #[cfg(feature = "filetest")]
-use super::outcome::Outcome;
+use super::outcome::CaseOutcome;
 use super::report::{Finding, Judged, table, text};
 use relais_plugin_api::options::Value;
 use std::{
@@ -39,7 +39,7 @@ pub(super) enum Entry {
     Judged(Judged),
     /// A filetest was checked.
     #[cfg(feature = "filetest")]
-    Checked(String, Outcome),
+    Checked(String, CaseOutcome),
     End,
 }
 
@@ -68,7 +68,7 @@ impl Journal {
     }
 
     #[cfg(feature = "filetest")]
-    pub fn checked(&self, name: &str, outcome: &Outcome) {
+    pub fn checked(&self, name: &str, outcome: &CaseOutcome) {
         self.write("checked", table([("name", Value::Str(name.to_owned())), ("outcome", outcome.to_value())]));
     }
 }
@@ -119,7 +119,7 @@ fn read_entry(value: &Value) -> Option<Entry> {
         "finding" => Entry::Finding(Finding::from_value(value)?),
         "judged" => Entry::Judged(Judged::from_value(value)?),
         #[cfg(feature = "filetest")]
-        "checked" => Entry::Checked(text("name")?, Outcome::from_value(value.get("outcome")?)?),
+        "checked" => Entry::Checked(text("name")?, CaseOutcome::from_value(value.get("outcome")?)?),
         "end" => Entry::End,
         _ => return None,
     })

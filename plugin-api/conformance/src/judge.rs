@@ -83,7 +83,7 @@ impl Source<'_> {
 
 /// The outcome of one case.
 #[derive(Default)]
-struct Outcome {
+struct CaseOutcome {
     faults: Vec<(Kind, String)>,
     is_changed: bool,
     is_error: bool,
@@ -91,7 +91,7 @@ struct Outcome {
     not_evaluated: Option<(String, String)>,
 }
 
-impl Outcome {
+impl CaseOutcome {
     fn fault(mut self, kind: Kind, message: impl ToString) -> Self {
         self.faults.push((kind, message.to_string()));
         self
@@ -327,7 +327,7 @@ impl Trial<'_> {
         best
     }
 
-    fn try_case(&self, source: &Source<'_>, module: &IRModule, options: &Value) -> Outcome {
+    fn try_case(&self, source: &Source<'_>, module: &IRModule, options: &Value) -> CaseOutcome {
         self.log.case(&self.subject, &shown(options), &printed(module));
         let mut before = module.clone();
         for name in &self.pass.before {
@@ -335,7 +335,7 @@ impl Trial<'_> {
             match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
                 Ok(new) => before = new.unwrap_or(before),
                 // It fails for a reason of its own, which is tested separately.
-                Err(_) => return Outcome { is_error: true, ..Outcome::default() },
+                Err(_) => return CaseOutcome { is_error: true, ..Outcome::default() },
             }
         }
         self.check(source, &before, options)
@@ -346,8 +346,8 @@ impl Trial<'_> {
         self.bench.run(&self.pass.name, options, module)
     }
 
-    fn check(&self, source: &Source<'_>, before: &IRModule, options: &Value) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn check(&self, source: &Source<'_>, before: &IRModule, options: &Value) -> CaseOutcome {
+        let mut outcome = CaseOutcome::default();
         let text_before = printed(before);
         let start = Instant::now();
         let first = self.run_once(before, options);
@@ -357,7 +357,7 @@ impl Trial<'_> {
         }
         let after = match first {
             Err(error) if error.is_panic() => return outcome.fault(Kind::Panic, message(&error)),
-            Err(_) => return Outcome { is_error: true, ..outcome },
+            Err(_) => return CaseOutcome { is_error: true, ..outcome },
             Ok(after) => after,
         };
         let budget = LEAST_TIME + self.settings.time_per_node * u32::try_from(n_bindings(before)).unwrap_or(u32::MAX);
@@ -406,7 +406,7 @@ impl Trial<'_> {
     }
 
     /// Whether the module looks the same from outside, and computes the same.
-    fn compare(&self, before: &IRModule, after: &IRModule, options: &Value, mut outcome: Outcome) -> Outcome {
+    fn compare(&self, before: &IRModule, after: &IRModule, options: &Value, mut outcome: CaseOutcome) -> CaseOutcome {
         let compute: &dyn Compute = self.bench;
         match same_interface(before, after) {
             Err(_) if before.main().is_none() || self.bench.changes_interface(&self.pass.name, options) => {}

@@ -86,10 +86,10 @@ pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;
 pub use nests::loop_programs;
 pub use relais_plugin_api::interpret;
-pub use report::{Finding, Judged, Kind, Report};
+pub use report::{Finding, Judged, Kind, KitReport};
 pub use rules::{Verdict, judge_rule};
 
-use bench::{Bench, Linked};
+use bench::{Bench, LinkedItems};
 use journal::{Entry, Journal, Memory};
 use relais_plugin_api::text;
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
@@ -250,7 +250,7 @@ impl Kit {
     ///
     /// # Errors
     /// Returns an error if no process can be started, or it ends before it begins to test.
-    pub fn supervise(&self, arguments: &[OsString]) -> io::Result<Report> {
+    pub fn supervise(&self, arguments: &[OsString]) -> io::Result<KitReport> {
         self.supervise_check("", arguments)
     }
 
@@ -297,8 +297,8 @@ impl Kit {
         process::exit(0);
     }
 
-    fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<Report> {
-        let mut report = Report { seed: self.settings.seed, ..Report::default() };
+    fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<KitReport> {
+        let mut report = KitReport { seed: self.settings.seed, ..Report::default() };
         let n_items = Some(self.settings.only.len()).filter(|&n| n > 0);
         for entry in supervise::supervise(n_items, self.settings.deadline, check, arguments)? {
             match entry {
@@ -311,7 +311,7 @@ impl Kit {
     }
 
     /// Separates the findings that are allowed.
-    fn settle(&self, mut report: Report) -> Report {
+    fn settle(&self, mut report: KitReport) -> KitReport {
         let is_allowed = |finding: &Finding| self.settings.allowed.contains(&finding.kind);
         let (allowed, findings) = report.findings.into_iter().partition(is_allowed);
         (report.allowed, report.findings) = (allowed, findings);
@@ -327,7 +327,7 @@ impl Kit {
                 panic!("a module of the author's own cannot be parsed:\n{}", errors.join("\n"));
             }
         }
-        self.judges_check(&check, &Linked);
+        self.judges_check(&check, &LinkedItems);
         if supervise::orders().is_some() {
             // Another check of this test runs in this process.
             return;
@@ -346,11 +346,11 @@ impl Kit {
     }
 
     /// Judges on a thread that is left alone when something hangs.
-    fn judge_on_thread(&self) -> Report {
+    fn judge_on_thread(&self) -> KitReport {
         const TICK: Duration = Duration::from_millis(10);
         let memory = Arc::new(Memory::new());
         let (kit, log) = (self.clone(), memory.clone());
-        let judging = thread::spawn(move || kit.judge(&Linked, &*log));
+        let judging = thread::spawn(move || kit.judge(&LinkedItems, &*log));
         loop {
             let (is_done, silence) = memory.with(|kept| (kept.is_done, kept.since.elapsed()));
             if is_done || judging.is_finished() || silence > self.settings.deadline {
@@ -365,7 +365,7 @@ impl Kit {
                 let message = format!("it does not come to an end within {:.0?}", self.settings.deadline);
                 findings.push(Finding { subject, kind: Kind::Hangs, message, options, module });
             }
-            Report { seed: self.settings.seed, findings, judged, allowed: Vec::new() }
+            KitReport { seed: self.settings.seed, findings, judged, allowed: Vec::new() }
         })
     }
 }

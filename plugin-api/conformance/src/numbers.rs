@@ -78,18 +78,18 @@ impl Tolerance {
 
 /// How two tensors compare.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Comparison {
+pub enum TensorComparison {
     /// They are the same, up to this difference.
     Close(f64),
     /// Their element types or shapes differ.
     OtherType,
     /// Elements differ.
-    Differ(Difference),
+    Differ(TensorDifference),
 }
 
 /// Where two tensors differ most.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
+pub struct TensorDifference {
     /// The index of the element; empty if it cannot be shown.
     pub index: Vec<u64>,
     /// The element of the first tensor, and of the second one; empty if they cannot be shown.
@@ -101,15 +101,15 @@ pub struct Difference {
 }
 
 /// Compares two tensors. NaN is equal to NaN, an infinity to itself alone, and zeros of both signs are equal.
-pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> Comparison {
+pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> TensorComparison {
     if a.elem() != b.elem() || a.dims() != b.dims() {
-        return Comparison::OtherType;
+        return TensorComparison::OtherType;
     }
     if a == b {
-        return Comparison::Close(0.0);
+        return TensorComparison::Close(0.0);
     }
-    let unshown = Difference { index: Vec::new(), values: Default::default(), distance: f64::INFINITY, count: 1 };
-    let unshown = Comparison::Differ(unshown);
+    let unshown = TensorDifference { index: Vec::new(), values: Default::default(), distance: f64::INFINITY, count: 1 };
+    let unshown = TensorComparison::Differ(unshown);
     if a.len() > MOST {
         return unshown;
     }
@@ -156,7 +156,7 @@ fn differences(
     like: &Tensor,
     apart: impl Fn(usize) -> (f64, bool),
     values: impl Fn(usize) -> [String; 2],
-) -> Comparison {
+) -> TensorComparison {
     let (mut largest, mut worst, mut count) = (0.0f64, None::<(usize, f64)>, 0);
     for at in 0..like.len() as usize {
         let (distance, is_close) = apart(at);
@@ -169,11 +169,11 @@ fn differences(
             worst = Some((at, distance));
         }
     }
-    let Some((at, distance)) = worst else { return Comparison::Close(largest) };
+    let Some((at, distance)) = worst else { return TensorComparison::Close(largest) };
     let mut rest = at as u64;
     let mut index: Vec<u64> = like.dims().iter().rev().map(|&dim| (rest % dim, rest /= dim).0).collect();
     index.reverse();
-    Comparison::Differ(Difference { index, values: values(at), distance, count })
+    TensorComparison::Differ(TensorDifference { index, values: values(at), distance, count })
 }
 
 /// Runs `@main` of two modules, and the prim funcs of both, on the same values, which are the same in every run.
@@ -290,7 +290,7 @@ fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
 
 pub(super) fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
     let is_compared = tolerance > 0.0 && a.len() <= MANY && b.len() <= MANY;
-    a == b || (is_compared && matches!(compare_tensors(a, b, Tolerance::of_kit(tolerance)), Comparison::Close(_)))
+    a == b || (is_compared && matches!(compare_tensors(a, b, Tolerance::of_kit(tolerance)), TensorComparison::Close(_)))
 }
 
 /// Values for each parameter.
@@ -418,7 +418,7 @@ mod tests {
         assert!(judge(&constant("nan"), &constant("1.0")).is_err());
     }
 
-    fn compared(a: &Tensor, b: &Tensor, relative: f64, absolute: Option<f64>) -> Comparison {
+    fn compared(a: &Tensor, b: &Tensor, relative: f64, absolute: Option<f64>) -> TensorComparison {
         compare_tensors(a, b, Tolerance { relative, absolute })
     }
 
@@ -427,7 +427,7 @@ mod tests {
         let close = |a: f32, b: f32, relative, absolute| {
             // The second element is the largest magnitude.
             let tensor = |x| Tensor::from_f32(&[2], &[x, 0.5]);
-            matches!(compared(&tensor(a), &tensor(b), relative, absolute), Comparison::Close(_))
+            matches!(compared(&tensor(a), &tensor(b), relative, absolute), TensorComparison::Close(_))
         };
         assert!(close(100.0, 100.009, 1e-4, Some(0.0)) && !close(100.0, 100.011, 1e-4, Some(0.0)));
         assert!(close(0.0, 1e-5, 1e-4, Some(1.1e-5)) && !close(0.0, 1e-5, 1e-4, Some(0.9e-5)));
@@ -436,8 +436,8 @@ mod tests {
         assert!(close(0.0, 0.0, 0.0, None) && !close(0.1, 0.100_000_01, 0.0, None));
         assert!(close(0.0, -0.0, 0.0, Some(0.0)));
         let half = |x| Tensor::from_f64s(ElemType::FLOAT16, &[], &[x]).unwrap();
-        assert_eq!(compared(&half(1.0), &half(1.003), 1e-6, None), Comparison::Close(0.0029296875));
-        assert!(matches!(compared(&half(1.0), &half(1.01), 1e-6, None), Comparison::Differ(_)));
+        assert_eq!(compared(&half(1.0), &half(1.003), 1e-6, None), TensorComparison::Close(0.0029296875));
+        assert!(matches!(compared(&half(1.0), &half(1.01), 1e-6, None), TensorComparison::Differ(_)));
     }
 
     #[test]
@@ -445,13 +445,18 @@ mod tests {
         let a = Tensor::from_f32(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let b = Tensor::from_f32(&[2, 3], &[1.5, 2.0, 3.0, 4.0, 4.0, 6.5]);
         let difference = |index: &[u64], values: [&str; 2], distance, count| {
-            Comparison::Differ(Difference { index: index.to_vec(), values: values.map(str::to_owned), distance, count })
+            TensorComparison::Differ(TensorDifference {
+                index: index.to_vec(),
+                values: values.map(str::to_owned),
+                distance,
+                count,
+            })
         };
         assert_eq!(compared(&a, &b, 1e-4, None), difference(&[1, 1], ["5", "4"], 1.0, 3));
         let special = |x: f32| Tensor::from_f32(&[], &[x]);
         let (inf, nan) = (f32::INFINITY, f32::NAN);
-        assert_eq!(compared(&special(inf), &special(inf), 0.0, None), Comparison::Close(0.0));
-        assert_eq!(compared(&special(nan), &special(-nan), 0.0, None), Comparison::Close(0.0));
+        assert_eq!(compared(&special(inf), &special(inf), 0.0, None), TensorComparison::Close(0.0));
+        assert_eq!(compared(&special(nan), &special(-nan), 0.0, None), TensorComparison::Close(0.0));
         assert_eq!(compared(&special(inf), &special(1.0), 1e9, None), difference(&[], ["inf", "1"], f64::INFINITY, 1));
         assert_eq!(compared(&special(1.0), &special(nan), 1e9, None), difference(&[], ["1", "NaN"], f64::INFINITY, 1));
         let (x, y) = (Tensor::from_i64(&[2], &[7, 1 << 60]), Tensor::from_i64(&[2], &[7, (1 << 60) + 1]));
@@ -463,9 +468,9 @@ mod tests {
         assert_eq!(compared(&text("a"), &text("b"), 1.0, None), difference(&[0], ["\"a\"", "\"b\""], f64::INFINITY, 1));
         let bools = |bytes: Vec<u8>| Tensor::dense(ElemType::BOOL, &[2], bytes).unwrap();
         let (on, off) = (bools(vec![1, 1]), bools(vec![1, 0]));
-        assert!(matches!(compared(&on, &off, 1.0, None), Comparison::Differ(Difference { count: 1, .. })));
-        assert_eq!(compared(&a, &a.reshaped(&[3, 2]).unwrap(), 1.0, None), Comparison::OtherType);
-        assert_eq!(compared(&x, &special(1.0), 1.0, None), Comparison::OtherType);
+        assert!(matches!(compared(&on, &off, 1.0, None), TensorComparison::Differ(TensorDifference { count: 1, .. })));
+        assert_eq!(compared(&a, &a.reshaped(&[3, 2]).unwrap(), 1.0, None), TensorComparison::OtherType);
+        assert_eq!(compared(&x, &special(1.0), 1.0, None), TensorComparison::OtherType);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl fmt::Display for Reason {
 
 /// A reason why a case fails, and how it shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct CaseFailure {
     /// The reason.
     pub reason: Reason,
     /// The line in the file of the case, counted from 1.
@@ -75,7 +75,7 @@ pub struct Failure {
     pub help: String,
 }
 
-impl Failure {
+impl CaseFailure {
     pub(super) fn new(reason: Reason, line: usize, message: impl ToString) -> Self {
         let message = message.to_string();
         // Messages of a host may end with a suggestion.
@@ -100,7 +100,7 @@ impl Failure {
     }
 }
 
-impl From<TextError> for Failure {
+impl From<TextError> for CaseFailure {
     fn from(error: TextError) -> Self {
         let TextError { code, line, column, message, help, .. } = error;
         let message = format!("column {column}: error[{}]: {message}", code.as_str());
@@ -108,7 +108,7 @@ impl From<TextError> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CaseFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reason, message, help, .. } = self;
         write!(f, "{reason}: {}", message.trim_end().replace('\n', "\n  "))?;
@@ -118,20 +118,20 @@ impl fmt::Display for Failure {
 
 /// The outcome of a case.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// The text of the result, if there is a valid one.
     pub output: Option<String>,
     /// Why the case fails.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CaseFailure>,
 }
 
-impl Outcome {
-    pub(super) fn failed(failure: Failure) -> Self {
+impl CaseOutcome {
+    pub(super) fn failed(failure: CaseFailure) -> Self {
         Self { output: None, failures: vec![failure] }
     }
 
     pub(super) fn to_value(&self) -> Value {
-        let failure = |it: &Failure| {
+        let failure = |it: &CaseFailure| {
             table([
                 ("reason", Value::Str(it.reason.name().to_owned())),
                 ("line", Value::Int(it.line as i64)),
@@ -146,7 +146,7 @@ impl Outcome {
 
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         let failure = |it: &Value| {
-            Some(Failure {
+            Some(CaseFailure {
                 reason: Reason::from_name(&text(it, "reason")?)?,
                 line: number(it, "line")?,
                 message: text(it, "message")?,

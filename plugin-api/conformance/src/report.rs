@@ -131,7 +131,7 @@ pub struct Judged {
 
 /// The findings of the kit, and what it tested.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Report {
+pub struct KitReport {
     /// The seed that reproduces the same.
     pub seed: u64,
     /// The findings.
@@ -142,7 +142,7 @@ pub struct Report {
     pub judged: Vec<Judged>,
 }
 
-impl Report {
+impl KitReport {
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
@@ -199,7 +199,7 @@ impl fmt::Display for Judged {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for KitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.findings {
             writeln!(f, "{finding}")?;

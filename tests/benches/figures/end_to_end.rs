@@ -8,7 +8,7 @@ use crate::{
 };
 use relais::{
     ir::*,
-    manager::{self, RunOptions},
+    manager::{self, ManagerOptions},
     onnx::{self, ReadOptions, WriteOptions},
     pipeline::{Disk, PipelineSpec},
     plugin::{Policy, SearchDir, WritableFiles, discover},
@@ -56,7 +56,7 @@ fn steps(shipped: &Path, model: &Path, output: &Path) -> [Duration; 6] {
     let resolve = lap();
     let module = onnx::read(model, &ReadOptions::default()).expect("the model is valid");
     let read = lap();
-    let run = || manager::run(&pipeline, &module, &registry, &RunOptions::default()).expect("the passes run").0;
+    let run = || manager::run(&pipeline, &module, &registry, &ManagerOptions::default()).expect("the passes run").0;
     let first = run();
     let passes = lap();
     drop(run());

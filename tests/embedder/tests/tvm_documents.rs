@@ -4,9 +4,9 @@ use embedder::{example, parse, print, registry, replace_func};
 use relais::{
     instruments::Timing,
     ir::{Function, IRModule},
-    manager::{Fate, Report, RunOptions},
-    options::{OptionSchema, OptionType},
-    pass::{Catalogue, Instrument, PassContext, PassInfo},
+    manager::{Fate, RunReport, ManagerOptions},
+    options::{OptionSchema, OptionKind},
+    pass::{Catalogue, PassInstrument, PassContext, PassInfo},
     registry::Registry,
     transform::{Pass, PassLibrary, RunError},
 };
@@ -31,12 +31,12 @@ fn pass(name: &str) -> Pass {
     library().get_pass(name).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-fn run(pass: &Pass, module: &IRModule) -> (IRModule, Report) {
-    pass.run_with(&library(), module, &RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+fn run(pass: &Pass, module: &IRModule) -> (IRModule, RunReport) {
+    pass.run_with(&library(), module, &ManagerOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The passes that ran, by short name.
-fn executed(report: &Report) -> Vec<&str> {
+fn executed(report: &RunReport) -> Vec<&str> {
     let ran = report.executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
     ran.map(|execution| execution.name.rsplit('.').next().unwrap()).collect()
 }
@@ -117,7 +117,7 @@ fn levels_and_requirements_of_members_hold() {
 
 /// A pass with an option that says it.
 fn with_depth() -> Pass {
-    let kind = OptionType::Int { min: 0, max: 9 };
+    let kind = OptionKind::Int { min: 0, max: 9 };
     let schema = OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default: Some(Value::Int(3)), is_optional: false, aliases: Vec::new() };
     let make = |options: &Value| {
         let depth = options.get("depth").map(Value::to_string).unwrap_or_default();
@@ -189,7 +189,7 @@ fn module_passes_add_functions_and_contexts_are_scoped() {
 fn instruments_watch_time_and_are_replaced() {
     #[derive(Default)]
     struct RunOnce(Mutex<Vec<String>>);
-    impl Instrument for RunOnce {
+    impl PassInstrument for RunOnce {
         fn name(&self) -> &str {
             "run-once"
         }

@@ -6,7 +6,7 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_session::{
-    Argument, Given, Notice, Request, Session,
+    Argument, ModelSource, Notice, Request, Session,
     check::CheckRequest,
     model::Part,
     pipeline::{Chosen, PipelineRequest},
@@ -288,7 +288,7 @@ fn embedded(here: &Path, asked: &Asked) -> Told {
     let found = discover(&[], &plugins, Policy { writable: WritableFiles::Allow });
     let session = Session::of(Registry::new(found, Linked::Exclude, &Choices::new()));
     let output = here.join("embedded.relay");
-    let mut request = Request { model: Given::File(here.join(asked.model)), ..asked.request.clone() };
+    let mut request = Request { model: ModelSource::File(here.join(asked.model)), ..asked.request.clone() };
     if request.output.is_none() {
         request = request.to(&output);
     }

@@ -2,8 +2,8 @@
 
 use relais::{
     ir::IRModule,
-    manager::{self, Failure, FailureKind, Report, RunOptions},
-    pass::{Catalogue, Instrument, NoPass},
+    manager::{self, Failure, FailureKind, ManagerOptions, RunReport},
+    pass::{Catalogue, NoPass, PassInstrument},
     pipeline::{Disk, Pipeline, PipelineSpec},
     plugin::{Discovery, Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
@@ -15,7 +15,7 @@ use relais_tests::{
 };
 use std::{fs, path::PathBuf, sync::Arc};
 
-type Outcome = Result<(IRModule, Report), Box<Failure>>;
+type Outcome = Result<(IRModule, RunReport), Box<Failure>>;
 
 fn registry(plugins: &[&str]) -> Registry {
     let files: Vec<PathBuf> = plugins.iter().map(|name| plugin(name)).collect();
@@ -42,8 +42,8 @@ fn module() -> IRModule {
     text::parse_str("def @main(%x) { %1 = Relu(%x); %1 }").unwrap()
 }
 
-fn run(registry: &Registry, text: &str, instruments: Vec<Arc<dyn Instrument>>) -> Outcome {
-    let options = RunOptions { instruments, ..RunOptions::default() };
+fn run(registry: &Registry, text: &str, instruments: Vec<Arc<dyn PassInstrument>>) -> Outcome {
+    let options = ManagerOptions { instruments, ..RunOptions::default() };
     manager::run(&pipeline(registry, text), &module(), registry, &options)
 }
 
@@ -297,7 +297,7 @@ fn counted(pass: &str, text: &str) -> Vec<String> {
     let registry = Registry::new(Discovery::default(), Linked::Include, &Choices::new());
     let pipeline = pipeline(&registry, &format!("opt_level = 3\nsteps = [\"{pass}\"]"));
     let module = text::parse_str(text).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let (_, report) = manager::run(&pipeline, &module, &registry, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module, &registry, &ManagerOptions::default()).unwrap();
     let own = report.statistics.iter().filter(|statistic| statistic.pass.ends_with(pass));
     own.map(|statistic| format!("{} {}", statistic.name, statistic.count)).collect()
 }
@@ -325,7 +325,7 @@ fn reviewed(text: &str, options: &[(&str, Value)]) -> (Option<String>, Vec<Strin
     let registry = registry(&["rules"]);
     let reviewer = Catalogue::create_instrument(&registry, "acme.Reviewer", &table(options)).unwrap();
     let module = text::parse_str("def @main(%x) { %1 = Relu(%x); %2 = Relu(%1); %2 }").unwrap();
-    let run_options = RunOptions { instruments: vec![reviewer], ..RunOptions::default() };
+    let run_options = ManagerOptions { instruments: vec![reviewer], ..RunOptions::default() };
     let outcome = manager::run(&pipeline(&registry, text), &module, &registry, &run_options);
     let (failure, report) = match outcome {
         Ok((_, report)) => (None, report),

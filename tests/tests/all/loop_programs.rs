@@ -2,7 +2,7 @@
 
 use relais::{
     ir::IRModule,
-    pass::{Instrument, PassInfo},
+    pass::{PassInfo, PassInstrument},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary},
 };
@@ -101,7 +101,7 @@ impl Levels {
     }
 }
 
-impl Instrument for Levels {
+impl PassInstrument for Levels {
     fn name(&self) -> &str {
         "levels"
     }

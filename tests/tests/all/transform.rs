@@ -2,7 +2,7 @@
 
 use relais::{
     ir::IRModule,
-    pass::{Catalogue, Instrument, NoPass, PassContext, PassInfo},
+    pass::{Catalogue, NoPass, PassContext, PassInfo, PassInstrument},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary, RunError},
 };
@@ -45,7 +45,7 @@ impl Scribe {
     }
 }
 
-impl Instrument for Scribe {
+impl PassInstrument for Scribe {
     fn name(&self) -> &str {
         "scribe"
     }
@@ -245,7 +245,7 @@ fn r16_three_passes_call_the_hooks_five_times_directly_and_four_times_transitive
     {
         let scribe = Arc::new(Scribe::default());
         let context = Arc::new(library.context().opt_level(3).instrument(scribe.clone()).build().unwrap());
-        let options = relais::manager::RunOptions { dependencies: Some(dependencies), ..Default::default() };
+        let options = relais::manager::ManagerOptions { dependencies: Some(dependencies), ..Default::default() };
         context.scope(|_| sequence.run_with(&library, &module(), &options).unwrap()).unwrap();
         let n_after = scribe.said().iter().filter(|said| said.starts_with("after")).count();
         assert_eq!(n_after, expected, "{dependencies:?}");
@@ -365,7 +365,7 @@ fn after_a_cancellation_no_function_begins() {
         stop.store(true, Ordering::Relaxed);
         Ok(None)
     });
-    let options = relais::manager::RunOptions { cancel: Some(&cancel), ..Default::default() };
+    let options = relais::manager::ManagerOptions { cancel: Some(&cancel), ..Default::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let result = pool.install(|| pass.run_with(&library, &module, &options));
     let Err(RunError::Failed(failure)) = result else { panic!("it is cancelled") };

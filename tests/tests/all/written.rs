@@ -2,7 +2,7 @@
 //! operators. `models.rs` demands it of models that were read.
 
 use relais::{
-    manager::{self, RunOptions},
+    manager::{self, ManagerOptions},
     onnx::{self, ExternalData, ReadOptions, WriteOptions},
     pipeline::{Disk, PipelineSpec},
     registry::{Linked, Registry},
@@ -130,7 +130,7 @@ fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pip
     let default = PipelineSpec::parse("default.toml", steps, &Disk).unwrap().resolve(&registry).unwrap();
     let add = |written: &mut Written, name: &str, module: IRModule| {
         written.add(&format!("{name}-before"), &module);
-        match manager::run(&default, &module, &registry, &RunOptions::default()) {
+        match manager::run(&default, &module, &registry, &ManagerOptions::default()) {
             Ok((after, _)) => written.add(&format!("{name}-after"), &after),
             Err(error) => written.refused.push(format!("{name}: pipeline: {error}")),
         }

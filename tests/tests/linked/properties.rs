@@ -8,7 +8,7 @@ mod lacking;
 
 use relais_conformance::{
     Kind,
-    filetest::{Case, Failure, KEYS, Outcome, Reason},
+    filetest::{Case, CaseFailure, CaseOutcome, KEYS, Reason},
 };
 use relais_tests::{cargo_built::plugin, filetest::Libraries, reference::Judge};
 use std::sync::{LazyLock, atomic::Ordering};
@@ -72,8 +72,8 @@ fn the_expected_text_is_a_property_too() {
     // A case with which something else is wrong is not blessed.
     assert_eq!(outcome.blessed(&case("bad.RemovesRelu", INPUT)), None);
     let only_text =
-        |failures: &[Failure]| failures.iter().filter(|it| it.reason == Reason::Expected).cloned().collect();
-    let outcome = Outcome { failures: only_text(&outcome.failures), ..outcome };
+        |failures: &[CaseFailure]| failures.iter().filter(|it| it.reason == Reason::Expected).cloned().collect();
+    let outcome = CaseOutcome { failures: only_text(&outcome.failures), ..outcome };
     let blessed = outcome.blessed(&case("bad.RemovesRelu", INPUT)).unwrap();
     assert_eq!(check(&blessed), []);
     assert_eq!(check(&blessed.replace("// expected:", "// expected:\n// something else")), [(Reason::Expected, 10)]);

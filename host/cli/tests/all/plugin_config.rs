@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use relais::{
-    manager::{self, RunOptions},
-    options::{OptionSchema, OptionType},
+    manager::{self, ManagerOptions},
+    options::{OptionKind, OptionSchema},
     pipeline::{Disk, Faults, Pipeline, PipelineSpec},
     registry::Registry,
 };
@@ -16,7 +16,7 @@ fn resolve(registry: &Registry, text: &str) -> Result<Pipeline, Faults> {
 /// Returns the messages of the passes of a pipeline.
 fn said(registry: &Registry, text: &str) -> Vec<String> {
     let pipeline = resolve(registry, text).unwrap_or_else(|faults| panic!("{faults}"));
-    let (_, report) = manager::run(&pipeline, &chain(&[]), registry, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &chain(&[]), registry, &ManagerOptions::default()).unwrap();
     report.said.iter().map(|said| said.diagnostic.rec().message.as_str().to_owned()).collect()
 }
 
@@ -31,7 +31,7 @@ fn r24_options_that_are_structs_have_their_fields_and_defaults() {
         registry.config_options().find(|(option, _)| option.name == key).unwrap().0.clone()
     };
     let unroll = option("acme.UnrollLoop");
-    let OptionType::Struct(fields) = &unroll.kind else { panic!("{unroll:?}") };
+    let OptionKind::Struct(fields) = &unroll.kind else { panic!("{unroll:?}") };
     let defaults = [
         ("auto_max_step", Value::Int(0)),
         ("auto_max_depth", Value::Int(8)),

@@ -3,7 +3,7 @@
 use crate::common::*;
 use relais::{
     ir::IRModule,
-    manager::{self, RunOptions},
+    manager::{self, ManagerOptions},
     pass::{PassContext, RunCx, Scope},
     pipeline::{Disk, PipelineSpec},
     registry::Registry,
@@ -138,7 +138,7 @@ fn r10_scopes_of_a_pipeline_are_the_contexts_of_their_steps() {
         ]";
     let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap();
     let pipeline = spec.resolve(&registry).unwrap_or_else(|faults| panic!("{faults}"));
-    let (_, report) = manager::run(&pipeline, &many(), &registry, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &many(), &registry, &ManagerOptions::default()).unwrap();
     let mut said: Vec<String> =
         report.said.iter().map(|said| said.diagnostic.rec().message.as_str().to_owned()).collect();
     said.dedup();

@@ -5,7 +5,7 @@ use crate::common::*;
 use relais::{
     lock::Lock,
     pipeline::{Disk, PipelineSpec},
-    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
+    plugin::{FileWriter, Mover, Origin, Policy, RecordError, Refusal, SearchDir, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
@@ -140,7 +140,7 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     chmod(&dir, 0o755);
     chmod(&path, 0o777);
     let found = discover(&named(&dir), &[], Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone(), by: Writer::Everybody });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone(), by: FileWriter::Everybody });
     assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
     chmod(&path, 0o755);
     assert_eq!(discover(&named(&dir), &[], Policy::default()).plugins.len(), 1);
@@ -148,7 +148,7 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     let found = discover(&named(&dir), &[], Policy::default());
     assert_eq!(found.refused[0].refusal.to_string(), format!("everybody may change `{}`", dir.display()));
     let found = discover(&[], std::slice::from_ref(&path), Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone(), by: Writer::Everybody });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone(), by: FileWriter::Everybody });
     chmod(&dir, 0o755);
 }
 
@@ -171,7 +171,7 @@ fn what_others_may_replace_on_the_way_is_refused() {
         let found = discover(&[], &[path.to_owned()], Policy::default());
         found.refused.first().map(|refused| refused.refusal.clone())
     };
-    let open = || Some(Refusal::Writable { path: dir.join("open").canonicalize().unwrap(), by: Writer::Everybody });
+    let open = || Some(Refusal::Writable { path: dir.join("open").canonicalize().unwrap(), by: FileWriter::Everybody });
     assert_eq!(refusal(&dir.join("mine").join(&name)), None);
     // The folder around the plugin's folder.
     assert_eq!(refusal(&dir.join("open/inner").join(&name)), open());
@@ -182,7 +182,7 @@ fn what_others_may_replace_on_the_way_is_refused() {
     symlink(dir.join("mine").join(&name), dir.join("open/in.so")).unwrap();
     assert_eq!(
         refusal(&dir.join("open/in.so")),
-        Some(Refusal::Writable { path: dir.join("open"), by: Writer::Everybody })
+        Some(Refusal::Writable { path: dir.join("open"), by: FileWriter::Everybody })
     );
     symlink(dir.join("mine").join(&name), dir.join("sticky/link.so")).unwrap();
     assert_eq!(refusal(&dir.join("sticky/link.so")), None);
@@ -190,7 +190,7 @@ fn what_others_may_replace_on_the_way_is_refused() {
     // are not.
     assert_eq!(refusal(&dir.join("sticky").join(&name)), None);
     let found = discover(&named(&dir.join("sticky")), &[], Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.join("sticky"), by: Writer::Everybody });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.join("sticky"), by: FileWriter::Everybody });
     chmod(&dir.join("open"), 0o755);
 }
 
@@ -210,14 +210,14 @@ fn what_a_group_may_write_is_refused_unless_it_is_a_group_of_one() {
     }
     let found = discover(&named(&dir), &[], Policy::default());
     let refusal = &found.refused[0].refusal;
-    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::Group(unknown) });
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: FileWriter::Group(unknown) });
     assert_eq!(refusal.to_string(), format!("the members of group 54321 may change `{}`", path.display()));
     assert!(refusal.help().unwrap().contains("chmod g-w"));
     chown(&path, Some(unknown), Some(path.metadata().unwrap().gid())).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let found = discover(&named(&dir), &[], Policy::default());
     let refusal = &found.refused[0].refusal;
-    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::User(unknown) });
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: FileWriter::User(unknown) });
     assert!(refusal.to_string().contains("belongs to user 54321, who may change it"));
     assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
 }

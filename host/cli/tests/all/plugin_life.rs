@@ -4,7 +4,7 @@
 use crate::common::*;
 use relais::{
     inspect::{Objection, inspect},
-    plugin::{Needs, Refusal, Writer},
+    plugin::{FileWriter, Needs, Refusal},
 };
 use relais_plugin_api::boundary::{
     record::{
@@ -484,7 +484,7 @@ fn what_others_may_write_is_refused_unless_told_otherwise() {
     let path = session.plugin("mark.so", &MARK, |_| {});
     fs::set_permissions(&session.folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-    let refused = Objection::Refused(Refusal::Writable { path: path.clone(), by: Writer::Everybody });
+    let refused = Objection::Refused(Refusal::Writable { path: path.clone(), by: FileWriter::Everybody });
     assert_eq!(inspect(&path, Default::default()).objections, [refused]);
     assert_eq!(session.output("plugin check mark.so").status.code(), Some(1));
     assert_eq!(session.output("plugin check mark.so --allow-writable-plugins").status.code(), Some(0));

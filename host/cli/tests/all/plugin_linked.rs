@@ -6,7 +6,7 @@ mod sample_passes;
 
 use crate::common::*;
 use relais::{
-    pass::{Instrument, RunCx},
+    pass::{PassInstrument, RunCx},
     plugin::Discovery,
     registry::{Choices, Linked, Registry},
 };

@@ -3,7 +3,7 @@
 use crate::common::*;
 use relais::{
     ir::IRModule,
-    manager::{self, RunOptions},
+    manager::{self, ManagerOptions},
     pass::RunCx,
     pipeline::{Disk, PipelineSpec},
     plugin::StatisticRecord,
@@ -76,7 +76,7 @@ fn a_pipeline_sums_up_and_tells_apart_who_counted() {
     let steps = "steps = [\"acme.Count\", \"HaveCounted\", \"acme.Count\"]";
     let pipeline = PipelineSpec::parse("p.toml", steps, &Disk).unwrap().resolve(&registry);
     let pipeline = pipeline.unwrap_or_else(|faults| panic!("{faults}"));
-    let (_, report) = manager::run(&pipeline, &many(), &registry, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &many(), &registry, &ManagerOptions::default()).unwrap();
     let counted: Vec<String> =
         report.statistics.iter().map(|found| format!("{} {} {}", found.pass, found.name, found.count)).collect();
     assert_eq!(

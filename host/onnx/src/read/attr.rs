@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     encode::{field_of, kind_of},
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     schema::attribute,
     types::{decode_type, encode_type},
@@ -67,7 +67,7 @@ pub(super) fn read_attribute<'a>(cx: &mut Cx<'a>, f: &mut Function, part: Part) 
         }
     }
     if head.name.is_empty() {
-        return Err(OnnxError::at(part.at, Fault::Missing("attribute name")));
+        return Err(OnnxError::at(part.at, ErrorKind::Missing("attribute name")));
     }
     let place = head.name;
     read_value(cx, f, part, head).map_err(|error| error.or_at(part.at).within(|| format!("attribute `{place}`")))
@@ -87,7 +87,7 @@ fn read_value<'a>(cx: &mut Cx<'a>, f: &mut Function, part: Part, head: Head<'a>)
     };
     let is = |wanted: u8| head.reference.is_empty() && kind == wanted;
     if head.has_graph && !is(attr_kind::GRAPH) || head.has_graphs && !is(attr_kind::GRAPHS) {
-        return Err(OnnxError::at(part.at, Fault::StrayGraph(name.into())));
+        return Err(OnnxError::at(part.at, ErrorKind::StrayGraph(name.into())));
     }
     let value_field = if head.reference.is_empty() { field_of(kind) } else { None };
     let mut collect = Collected::default();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     encode::encode_default,
-    error::{Fault, OnnxError, Result, Warning},
+    error::{ErrorKind, OnnxError, Result, Warning},
     meta,
     names::FastMap,
     schema::{attribute, graph},
@@ -54,7 +54,7 @@ pub(super) fn read_global(cx: &mut Cx<'_>, segments: &[Part], form: Form, opsets
     let none = FastMap::default();
     let error = match build(cx, segments, form, opsets, &none) {
         Ok(function) => return Ok(function),
-        Err(error) if matches!(error.fault(), Fault::UndefinedName(_)) => error,
+        Err(error) if matches!(error.fault(), ErrorKind::UndefinedName(_)) => error,
         Err(error) => return Err(error),
     };
     // The name may be defined by a later node.
@@ -159,7 +159,7 @@ impl<'a> Builder<'a, '_> {
                     self.f.set_span(value, span);
                 }
             }
-            Defined::Duplicate => return Err(OnnxError::new(Fault::DuplicateName(self.f.name(value).into()))),
+            Defined::Duplicate => return Err(OnnxError::new(ErrorKind::DuplicateName(self.f.name(value).into()))),
         }
         Ok(())
     }
@@ -213,9 +213,9 @@ impl<'a> Builder<'a, '_> {
     fn function_inputs(&mut self, parts: &GraphParts<'a>, params: &mut Vec<NodeId>) -> Result<()> {
         for &part in &parts.inputs {
             let name = std::str::from_utf8(part.of(self.cx.bytes));
-            let name = name.map_err(|_| OnnxError::at(part.at, Fault::NotUtf8))?;
+            let name = name.map_err(|_| OnnxError::at(part.at, ErrorKind::NotUtf8))?;
             if name.is_empty() {
-                return Err(OnnxError::at(part.at, Fault::Missing("input name")));
+                return Err(OnnxError::at(part.at, ErrorKind::Missing("input name")));
             }
             let var = self.f.add_var(name, TypeId::UNKNOWN);
             params.push(var);
@@ -236,7 +236,7 @@ impl<'a> Builder<'a, '_> {
         for &part in &parts.initializers {
             let read = read_tensor(self.cx, part, NameUse::Value)?;
             if read.name.is_empty() {
-                return Err(OnnxError::at(part.at, Fault::Missing("initializer name")));
+                return Err(OnnxError::at(part.at, ErrorKind::Missing("initializer name")));
             }
             tensors.push((read, part));
         }
@@ -248,7 +248,7 @@ impl<'a> Builder<'a, '_> {
         for (position, &part) in parts.inputs.iter().enumerate() {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
             if info.name.is_empty() {
-                return Err(OnnxError::at(part.at, Fault::Missing("input name")));
+                return Err(OnnxError::at(part.at, ErrorKind::Missing("input name")));
             }
             let raw = || Attr::meta(meta::INPUT_RAW, AttrData::Raw(part.of(bytes).to_vec()));
             let initializer = by_name.get(info.name).copied();
@@ -264,7 +264,7 @@ impl<'a> Builder<'a, '_> {
                     attrs.push(raw());
                 }
                 if listed.insert(index, attrs).is_some() {
-                    return Err(OnnxError::at(part.at, Fault::DuplicateName(info.name.into())));
+                    return Err(OnnxError::at(part.at, ErrorKind::DuplicateName(info.name.into())));
                 }
                 continue;
             }
@@ -276,7 +276,7 @@ impl<'a> Builder<'a, '_> {
             if let Some(index) = initializer {
                 let (read, at) = &tensors[index];
                 let Some(value) = read.tensor.clone() else {
-                    return Err(OnnxError::at(at.at, Fault::Missing("known element type")));
+                    return Err(OnnxError::at(at.at, ErrorKind::Missing("known element type")));
                 };
                 self.f.set_default_value(var, value);
                 attrs.push(Attr::meta(meta::INITIALIZER_INDEX, index as i64));
@@ -307,7 +307,7 @@ impl<'a> Builder<'a, '_> {
                 }
                 // Its entry among the inputs would have no value to belong to.
                 None if listed.contains_key(&index) => {
-                    return Err(OnnxError::at(part.at, Fault::Missing("known element type")));
+                    return Err(OnnxError::at(part.at, ErrorKind::Missing("known element type")));
                 }
                 None => self.opaque_initializer(graph::INITIALIZER, part),
             };
@@ -371,14 +371,14 @@ impl<'a> Builder<'a, '_> {
                 }
                 Form::Function => {
                     let name = std::str::from_utf8(part.of(bytes));
-                    (name.map_err(|_| OnnxError::at(part.at, Fault::NotUtf8))?, TypeId::UNKNOWN, true)
+                    (name.map_err(|_| OnnxError::at(part.at, ErrorKind::NotUtf8))?, TypeId::UNKNOWN, true)
                 }
             };
-            let undefined = || OnnxError::at(part.at, Fault::UndefinedName(name.into()));
+            let undefined = || OnnxError::at(part.at, ErrorKind::UndefinedName(name.into()));
             let value = if name.is_empty() { Some(NodeId::ABSENT) } else { self.get(name) };
             let value = value.ok_or_else(|| undefined().within(|| "an output of the graph".into()))?;
             if value.is_absent() && parts.outputs.len() == 1 {
-                return Err(OnnxError::at(part.at, Fault::Missing("output name")));
+                return Err(OnnxError::at(part.at, ErrorKind::Missing("output name")));
             }
             if self.has_open_type(value, form) {
                 self.f.set_type(value, ty);
@@ -474,7 +474,7 @@ impl<'a> Builder<'a, '_> {
         for &part in &parts.defaults {
             let read = read_attribute(self.cx, &mut self.f, part)?;
             if !defaults.insert(read.name) {
-                return Err(OnnxError::at(part.at, Fault::DuplicateAttribute(read.name.into())));
+                return Err(OnnxError::at(part.at, ErrorKind::DuplicateAttribute(read.name.into())));
             }
             let is_plain = read.metadata.is_empty() && !read.is_implicit && read.flags == 0;
             let value = match read.value {

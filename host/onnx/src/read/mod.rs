@@ -13,7 +13,7 @@ pub(super) use parts::{Form, collect};
 
 use super::{
     encode::encode_opset,
-    error::{Fault, OnnxError, Result, Warning},
+    error::{ErrorKind, OnnxError, Result, Warning},
     external::DataFolder,
     meta,
     names::FastMap,
@@ -219,15 +219,15 @@ fn raw_field(field: &Field<'_>) -> ModuleAttr {
 fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
     let bytes: &[u8] = blob;
     if bytes.is_empty() {
-        return Err(OnnxError::new(Fault::Empty));
+        return Err(OnnxError::new(ErrorKind::Empty));
     }
     if !looks_like_model(bytes) {
-        return Err(OnnxError::at(0, Fault::NotOnnx));
+        return Err(OnnxError::at(0, ErrorKind::NotOnnx));
     }
     let ModelParts { graph, functions, opsets, attrs, ir_version } = model_parts(bytes)?;
     if graph.is_empty() {
         let is_nothing = attrs.iter().all(|attr| attr.name.starts_with(meta::FIELD));
-        return Err(OnnxError::new(if is_nothing { Fault::NotOnnx } else { Fault::Missing("graph") }));
+        return Err(OnnxError::new(if is_nothing { ErrorKind::NotOnnx } else { ErrorKind::Missing("graph") }));
     }
     let mut cx = Cx {
         blob,
@@ -241,13 +241,13 @@ fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
         let key = function_key(bytes, part)?;
         let name = global_name(key);
         if cx.functions.insert(key, name.clone()).is_some() {
-            return Err(OnnxError::at(part.at, Fault::DuplicateFunction(name)));
+            return Err(OnnxError::at(part.at, ErrorKind::DuplicateFunction(name)));
         }
     }
     let mut module = IRModule::new();
     module.attrs = attrs.into();
     if opsets.is_empty() && ir_version >= FIRST_WITH_OPSETS {
-        return Err(OnnxError::new(Fault::NoOpset));
+        return Err(OnnxError::new(ErrorKind::NoOpset));
     }
     let main = graph::read_global(&mut cx, &graph, Form::Graph, &opsets)?;
     module.set_function(MAIN, RArc::new(main));
@@ -274,7 +274,7 @@ fn function_key(bytes: &[u8], part: Part) -> Result<(&str, &str, &str)> {
         }
     }
     if name.is_empty() {
-        return Err(OnnxError::at(part.at, Fault::Missing("function name")));
+        return Err(OnnxError::at(part.at, ErrorKind::Missing("function name")));
     }
     Ok((relais_plugin_api::ir::normal_domain(domain), name, overload))
 }
@@ -303,7 +303,7 @@ pub(super) fn read_opsets(cx: &mut Cx<'_>, f: &mut Function, parts: &[Part]) -> 
             }
         }
         if !is_opset_version(version) {
-            return Err(OnnxError::at(part.at, Fault::OpsetVersion { domain: domain.into(), version }));
+            return Err(OnnxError::at(part.at, ErrorKind::OpsetVersion { domain: domain.into(), version }));
         }
         if relais_plugin_api::ir::normal_domain(domain).is_empty() && version > NEWEST_OPSET {
             cx.warnings.push(Warning::FutureOpset { domain: domain.into(), version });

@@ -8,7 +8,7 @@ use super::{
     tensor::TensorRead,
 };
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     names::NameTable,
     schema::node,
@@ -145,10 +145,10 @@ pub(super) fn read_node<'a>(
         pending.metadata.push(Attr::meta(meta::EXTRA, AttrData::Raw(extra)));
     }
     if pending.op_type.is_empty() {
-        return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place().text()));
+        return Err(OnnxError::at(part.at, ErrorKind::Missing("operator type")).within(|| pending.place().text()));
     }
     if let Some((input, at)) = undefined {
-        return Err(OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place().text()));
+        return Err(OnnxError::at(at, ErrorKind::UndefinedName(input.into())).within(|| pending.place().text()));
     }
     if attributes.is_empty() { Ok(()) } else { read_attributes(cx, f, pending, &attributes) }
 }
@@ -159,7 +159,7 @@ fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<
     for &part in parts {
         let read = read_attribute(cx, f, part).map_err(|error| error.within(|| pending.place().text()))?;
         if !seen.insert(read.name) {
-            let fault = Fault::DuplicateAttribute(read.name.into());
+            let fault = ErrorKind::DuplicateAttribute(read.name.into());
             return Err(OnnxError::at(part.at, fault).within(|| pending.place().text()));
         }
         let first = pending.graphs.len() as u32;
@@ -209,7 +209,7 @@ pub(super) fn finish_node<'a>(
         _ => match u16::try_from(pending.outputs.len()) {
             Ok(count) => Some(count),
             Err(_) => {
-                return Err(pending.place().of(OnnxError::new(Fault::TooManyOutputs(pending.outputs.len()))));
+                return Err(pending.place().of(OnnxError::new(ErrorKind::TooManyOutputs(pending.outputs.len()))));
             }
         },
     };

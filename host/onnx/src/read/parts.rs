@@ -2,7 +2,7 @@
 
 use super::metadata_props;
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     schema::{function, graph, sparse_tensor, tensor},
     wire::{Part, Scan},
 };
@@ -120,7 +120,7 @@ pub(super) fn sparse_name(bytes: &[u8], part: Part) -> Result<&str> {
         }
     }
     if name.is_empty() {
-        return Err(OnnxError::at(part.at, Fault::Missing("initializer name")));
+        return Err(OnnxError::at(part.at, ErrorKind::Missing("initializer name")));
     }
     Ok(name)
 }

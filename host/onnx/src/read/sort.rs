@@ -2,7 +2,7 @@
 
 use super::parts::{Form, Nodes, collect, sparse_name};
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     names::{FastMap, FastSet},
     schema::{attribute, node, tensor, value_info},
     wire::{Part, Scan},
@@ -155,7 +155,7 @@ fn order<'a>(frame: &Frame<'a>) -> Result<(Option<Vec<u32>>, FastSet<&'a str>)> 
             "" => node.defines.first().copied().unwrap_or_default().to_owned(),
             name => name.to_owned(),
         };
-        return Err(OnnxError::at(frame.at, Fault::Cycle(stuck.take(8).map(name).collect())));
+        return Err(OnnxError::at(frame.at, ErrorKind::Cycle(stuck.take(8).map(name).collect())));
     }
     let is_sorted = order.iter().enumerate().all(|(index, &node)| index == node as usize);
     Ok(((!is_sorted).then_some(order), free))

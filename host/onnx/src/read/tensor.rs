@@ -3,7 +3,7 @@
 use super::{Cx, entry};
 use crate::{
     encode::{stored_value, stored_width, typed_field},
-    error::{ExternalFault, Fault, OnnxError, Result},
+    error::{ErrorKind, ExternalFault, OnnxError, Result},
     external::Location,
     meta,
     schema::tensor,
@@ -94,7 +94,7 @@ impl<'a> Data<'a> {
         }
         let wanted = if number == tensor::RAW_DATA && elem != ElemType::STRING { number } else { typed_field(elem) };
         if (self.number != 0 && self.number != number) || number != wanted {
-            let fault = Fault::TensorData { elem: elem.to_string(), field: field_name(number) };
+            let fault = ErrorKind::TensorData { elem: elem.to_string(), field: field_name(number) };
             return Err(OnnxError::at(field.at, fault));
         }
         self.number = number;
@@ -151,7 +151,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
         return Ok(TensorRead { name, tensor: None, form: Form::default() });
     }
     if let Some(&dim) = dims.iter().find(|&&dim| dim < 0) {
-        return Err(OnnxError::at(part.at, Fault::NegativeDim(dim)));
+        return Err(OnnxError::at(part.at, ErrorKind::NegativeDim(dim)));
     }
     let dims: Vec<u64> = dims.into_iter().map(|dim| dim as u64).collect();
 
@@ -174,7 +174,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
             tensor::DATA_LOCATION if is_external => {}
             tensor::EXTERNAL_DATA if is_external => {
                 // The place of the elements is not guessed from a part of the information about it.
-                let unreadable = || OnnxError::new(Fault::Missing("readable key and value in `external_data`"));
+                let unreadable = || OnnxError::new(ErrorKind::Missing("readable key and value in `external_data`"));
                 let (key, value) = entry(field.bytes()?).ok_or_else(unreadable)?;
                 match key {
                     b"location" => location.location = std::str::from_utf8(value).unwrap_or(""),
@@ -220,18 +220,18 @@ fn keep_empty_fields(form: &mut Form<'_>, data: &Data<'_>) -> Result<()> {
 fn external(cx: &mut Cx<'_>, elem: ElemType, dims: &[u64], location: &Location<'_>, data: &Data<'_>) -> Result<Tensor> {
     if elem == ElemType::STRING {
         let location = location.location.to_owned();
-        return Err(OnnxError::new(Fault::External { location, cause: ExternalFault::Strings }));
+        return Err(OnnxError::new(ErrorKind::External { location, cause: ExternalFault::Strings }));
     }
     if data.number != 0 {
-        let fault = Fault::TensorData { elem: "external".into(), field: field_name(data.number) };
+        let fault = ErrorKind::TensorData { elem: "external".into(), field: field_name(data.number) };
         return Err(OnnxError::new(fault));
     }
     let expected = element_count(dims).and_then(|count| elem.bytes_for(count));
     let Some(expected) = expected else {
-        return Err(OnnxError::new(Fault::Tensor(TensorError::Size { expected, found: 0 })));
+        return Err(OnnxError::new(ErrorKind::Tensor(TensorError::Size { expected, found: 0 })));
     };
     let bytes = cx.data.slice(location, expected)?;
-    Tensor::dense(elem, dims, bytes).map_err(|error| OnnxError::new(Fault::Tensor(error)))
+    Tensor::dense(elem, dims, bytes).map_err(|error| OnnxError::new(ErrorKind::Tensor(error)))
 }
 
 fn inline(cx: &Cx<'_>, elem: ElemType, dims: &[u64], data: &Data<'_>) -> Result<Tensor> {
@@ -243,5 +243,5 @@ fn inline(cx: &Cx<'_>, elem: ElemType, dims: &[u64], data: &Data<'_>) -> Result<
         _ if elem.bits() == 6 => Tensor::dense(elem, dims, packed::pack(&data.bytes, 6)),
         _ => Tensor::dense(elem, dims, data.bytes.clone()),
     };
-    tensor.map_err(|error| OnnxError::new(Fault::Tensor(error)))
+    tensor.map_err(|error| OnnxError::new(ErrorKind::Tensor(error)))
 }

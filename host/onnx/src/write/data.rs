@@ -2,7 +2,7 @@
 
 use super::{ExternalData, plan::Plan};
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     read::entry,
     schema::tensor,
     wire::{Part, Scan},
@@ -145,7 +145,7 @@ impl Placement {
         let tensors: Vec<&Tensor> = module.functions().flat_map(|(_, f)| live_tensors(f)).collect();
         let files: BTreeSet<&str> = tensors.iter().filter_map(|tensor| data_file(tensor)).collect();
         if let Some(path) = files.into_iter().find(|path| is_same_file(Path::new(path), out)) {
-            return Err(OnnxError::new(Fault::OwnData(path.into())));
+            return Err(OnnxError::new(ErrorKind::OwnData(path.into())));
         }
         if options == ExternalData::Inline {
             return Ok(placement);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     encode::{encode_default, encode_opset},
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     names::{FastMap, FastSet},
     read::{Form, LAST_WITH_LISTED_INITIALIZERS, collect},
@@ -257,14 +257,16 @@ impl<'w> Writer<'w> {
                 },
                 // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
                 kind::TUPLE_GET_ITEM | kind::TUPLE => {}
-                _ => return Err(OnnxError::new(Fault::NotExpressible("such a binding")).within(|| format!("`{id}`"))),
+                _ => {
+                    return Err(OnnxError::new(ErrorKind::NotExpressible("such a binding")).within(|| format!("`{id}`")));
+                }
             }
         }
         let names = &self.scenes[d.scene].names;
         let mut identities = Vec::new();
         for output in names.outputs(block) {
             if let Some(value) = output.identity_of {
-                let fault = || OnnxError::new(Fault::NotExpressible("a tuple as an output"));
+                let fault = || OnnxError::new(ErrorKind::NotExpressible("a tuple as an output"));
                 let from = names.name(value).ok_or_else(fault)?;
                 identities.push(bytes_field(number, &identity(from, &output.name)));
             }
@@ -308,7 +310,7 @@ impl<'w> Writer<'w> {
             let is_old = d.form == Form::Function && version < CONSTANTS_OF_ALL_TYPES;
             if is_old && at.is_none() && !FLOATS.contains(&tensor.elem()) {
                 let what = "a constant of this type in a function before version 9 of its operators";
-                return Err(OnnxError::new(Fault::NotExpressible(what)).within(|| format!("`{id}`")));
+                return Err(OnnxError::new(ErrorKind::NotExpressible(what)).within(|| format!("`{id}`")));
             }
             Self::add_node(d, id, number, at);
             return Ok(());

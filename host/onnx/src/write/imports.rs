@@ -2,7 +2,7 @@
 
 use super::steps::{FunctionKey, Scene};
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     read::{Form, is_opset_version},
 };
 use relais_plugin_api::ir::{ConstForm, Expr, IRModule, OpId, kind, normal_domain};
@@ -83,7 +83,7 @@ pub(super) fn further(
     for scene in scenes {
         for (domain, version) in scene.f.opset_imports() {
             if !is_opset_version(version) {
-                return Err(OnnxError::new(Fault::OpsetVersion { domain: domain.to_owned(), version }));
+                return Err(OnnxError::new(ErrorKind::OpsetVersion { domain: domain.to_owned(), version }));
             }
         }
         let mut further = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn further(
                 (0, Some(version)) => version,
                 // The first versions of the format import nothing.
                 (0, None) if domain.is_empty() && scenes[0].f.opset_imports().is_empty() => continue,
-                (0, None) if domain.is_empty() => return Err(OnnxError::new(Fault::NoOpset)),
+                (0, None) if domain.is_empty() => return Err(OnnxError::new(ErrorKind::NoOpset)),
                 (version, _) => version.max(1),
             };
             further.push((domain, version));

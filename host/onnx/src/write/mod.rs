@@ -18,7 +18,7 @@ mod steps;
 mod tensor;
 
 use super::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     read::{FIRST_WITH_OPSETS, Form, LAST_WITH_LISTED_INITIALIZERS},
     schema::{entry, model},
@@ -161,7 +161,7 @@ fn report(writer: &Writer<'_>) -> WriteReport {
 }
 
 fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result<WriteReport> {
-    let at = |error: FileError| OnnxError::new(Fault::File(error));
+    let at = |error: FileError| OnnxError::new(ErrorKind::File(error));
     let destination = Destination::new(path, Existing::Replace).map_err(at)?;
     write_destination(module, &destination, options)
 }
@@ -171,7 +171,7 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
 /// # Errors
 /// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.
 pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
-    let at = |error: FileError| OnnxError::new(Fault::File(error));
+    let at = |error: FileError| OnnxError::new(ErrorKind::File(error));
     // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
         let writer = plan(module, Placement::inline(), options.stated_types)?;
@@ -256,9 +256,9 @@ fn has_functions(source: &[u8]) -> bool {
 }
 
 fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> Result<Writer<'_>> {
-    let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
+    let main = module.main().ok_or_else(|| OnnxError::new(ErrorKind::NoMain))?;
     if let Some(names) = recursive(module) {
-        return Err(OnnxError::new(Fault::Recursive(names)));
+        return Err(OnnxError::new(ErrorKind::Recursive(names)));
     }
     let source = source_of(module);
     let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
@@ -268,7 +268,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
     let mut scenes = vec![Scene::new(main, Names::new(main)?, Form::Graph)];
     for global in module.globals() {
         let Some(f) = global.function() else {
-            let error = OnnxError::new(Fault::NotExpressible("a prim func"));
+            let error = OnnxError::new(ErrorKind::NotExpressible("a prim func"));
             return Err(error.within(|| format!("function `{}`", global.name)));
         };
         if global.name == MAIN {
@@ -276,7 +276,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
         }
         let key = function_key(&global.name, f, &own_domain);
         if !keys.insert((key.domain.clone(), key.name.clone(), key.overload.clone())) {
-            return Err(OnnxError::new(Fault::DuplicateFunction(global.name.to_string())));
+            return Err(OnnxError::new(ErrorKind::DuplicateFunction(global.name.to_string())));
         }
         functions.insert(global.name.as_str(), key);
         globals.push(&global.name);
@@ -293,7 +293,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
         None => 0,
     };
     if main.opset_imports().is_empty() && ir_version >= FIRST_WITH_OPSETS {
-        return Err(OnnxError::new(Fault::NoOpset));
+        return Err(OnnxError::new(ErrorKind::NoOpset));
     }
     let further = imports::further(&scenes, &functions)?;
     for (scene, imports) in scenes.iter_mut().zip(further) {
@@ -316,7 +316,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
     let steps = writer.model_steps()?;
     writer.run(steps)?;
     if writer.plan.size() > MAX_MODEL {
-        return Err(OnnxError::new(Fault::TooLarge(writer.plan.size())));
+        return Err(OnnxError::new(ErrorKind::TooLarge(writer.plan.size())));
     }
     Ok(writer)
 }

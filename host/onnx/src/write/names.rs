@@ -7,7 +7,7 @@
 //! A value without a name, such as one that a rewrite made, is named after the value with a name that needs it first.
 
 use crate::{
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     names::{FastMap, NameId},
     read::scope::Scope,
@@ -67,7 +67,7 @@ impl<'a> Names<'a> {
             forced.extend(conflicts);
             if forced.len() == n_forced {
                 // The name belongs to an output of the inner graph, and the outer value has no other.
-                return Err(OnnxError::new(Fault::DuplicateName(names.name(conflict).unwrap_or_default().into())));
+                return Err(OnnxError::new(ErrorKind::DuplicateName(names.name(conflict).unwrap_or_default().into())));
             }
         }
     }
@@ -369,13 +369,13 @@ impl<'a, 'c> Chooser<'a, 'c> {
             };
             if value.is_absent() {
                 if name != Name::None && name != Name::Own(empty) {
-                    return Err(OnnxError::new(Fault::NotExpressible("an output without a value")));
+                    return Err(OnnxError::new(ErrorKind::NotExpressible("an output without a value")));
                 }
                 outputs.push(Output { name: String::new(), identity_of: None });
                 continue;
             }
             if f.n_results(value).is_some() {
-                return Err(OnnxError::new(Fault::NotExpressible("a tuple as an output")));
+                return Err(OnnxError::new(ErrorKind::NotExpressible("a tuple as an output")));
             }
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
@@ -401,7 +401,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
-                    return Err(OnnxError::new(Fault::DuplicateName(self.names.text(name).into())));
+                    return Err(OnnxError::new(ErrorKind::DuplicateName(self.names.text(name).into())));
                 }
             }
             if is_owner {

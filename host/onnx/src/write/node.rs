@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     encode::{default_tensor, field_of, put_plain},
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     schema::{attribute, entry, node},
     wire::{Field, Part, Scan, put_bytes, put_float, put_int},
@@ -67,7 +67,7 @@ impl Writer<'_> {
             _ => &[],
         };
         let name = move |&operand: &NodeId| {
-            let fault = || OnnxError::new(Fault::NotExpressible("a tuple or a function as a value"));
+            let fault = || OnnxError::new(ErrorKind::NotExpressible("a tuple or a function as a value"));
             scene.names.bytes(operand).ok_or_else(fault)
         };
         operands.iter().map(name)
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
         let (mut domain, name, mut overload) = self.callee(scene, id)?;
         if name.is_empty() {
-            return Err(OnnxError::new(Fault::NotExpressible("an operator without a name")));
+            return Err(OnnxError::new(ErrorKind::NotExpressible("an operator without a name")));
         }
         put_bytes(&mut head, node::OP_TYPE, name.as_bytes());
         let mut steps = vec![Step::Bytes(head)];
@@ -261,16 +261,16 @@ impl Writer<'_> {
             let imported = f.opset_version(&domain).or_else(further).unwrap_or(0);
             if rec.version != 0 && i64::from(rec.version) != imported {
                 let op = if normal_domain(&domain).is_empty() { name } else { format!("{domain}.{name}") };
-                return Err(OnnxError::new(Fault::OpsetMismatch { op, version: rec.version.into(), imported }));
+                return Err(OnnxError::new(ErrorKind::OpsetMismatch { op, version: rec.version.into(), imported }));
             }
             return Ok((domain, name, overload));
         }
         match f.expr(call.callee()) {
             Expr::GlobalVar(global) => match self.functions.get(global) {
                 Some(key) => Ok((key.domain.clone(), key.name.clone(), key.overload.clone())),
-                None => Err(OnnxError::new(Fault::UndefinedName(global.into()))),
+                None => Err(OnnxError::new(ErrorKind::UndefinedName(global.into()))),
             },
-            _ => Err(OnnxError::new(Fault::NotExpressible("a call of a value"))),
+            _ => Err(OnnxError::new(ErrorKind::NotExpressible("a call of a value"))),
         }
     }
 
@@ -352,8 +352,8 @@ impl Writer<'_> {
         let mut bytes = Vec::new();
         let elem = tensor.elem();
         let fits = |wanted: ElemType, rank: usize| elem == wanted && tensor.dims().len() == rank;
-        let scalar = |wanted| if fits(wanted, 0) { Ok(()) } else { Err(OnnxError::new(Fault::ConstantForm)) };
-        let list = |wanted| if fits(wanted, 1) { Ok(()) } else { Err(OnnxError::new(Fault::ConstantForm)) };
+        let scalar = |wanted| if fits(wanted, 0) { Ok(()) } else { Err(OnnxError::new(ErrorKind::ConstantForm)) };
+        let list = |wanted| if fits(wanted, 1) { Ok(()) } else { Err(OnnxError::new(ErrorKind::ConstantForm)) };
         let (name, kind) = match ConstForm(f.node(id).aux) {
             ConstForm::VALUE_FLOAT => {
                 scalar(ElemType::FLOAT)?;

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     encode::encode_typed,
-    error::{Fault, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result},
     meta,
     schema::{entry, tensor},
     wire::{Part, Scan, put_bytes, put_int, put_tag, put_varint, wire_type},
@@ -135,7 +135,7 @@ impl Writer<'_> {
     fn made_tensor(&mut self, value: &Tensor, about: &About<'_>, place: Place) -> Result<Vec<Step>> {
         if value.opaque_form().is_some() {
             let what = "a tensor in a form of a later version";
-            return Err(OnnxError::new(Fault::NotExpressible(what)));
+            return Err(OnnxError::new(ErrorKind::NotExpressible(what)));
         }
         let mut head = Vec::new();
         for &dim in value.dims() {

@@ -4,7 +4,7 @@ use crate::common::{
     self,
     proto::{Message, floats, graph, graph_attr, int_attr, message, model, node, value},
 };
-use relais_onnx::{self as onnx, Fault, OnnxError, ReadOptions};
+use relais_onnx::{self as onnx, ErrorKind, OnnxError, ReadOptions};
 use relais_plugin_api::ir::Blob;
 
 fn read(bytes: &[u8]) -> Result<onnx::ReadModel, OnnxError> {
@@ -43,11 +43,11 @@ fn sample() -> Message {
 
 #[test]
 fn what_is_no_model() {
-    assert_fault!(message(), Fault::Empty);
+    assert_fault!(message(), ErrorKind::Empty);
     for text in ["{\"a\": 1}", "PK\u{3}\u{4}", "import torch", "\u{89}HDF", "<html>"] {
-        assert_fault!(message().raw(text.as_bytes()), Fault::NotOnnx);
+        assert_fault!(message().raw(text.as_bytes()), ErrorKind::NotOnnx);
     }
-    assert_fault!(message().int(1, 8), Fault::Missing("graph"));
+    assert_fault!(message().int(1, 8), ErrorKind::Missing("graph"));
 }
 
 #[test]
@@ -108,32 +108,32 @@ fn random_damage_never_panics() {
 #[test]
 fn names() {
     let relu = |input, output| node("Relu", &[input], &[output]);
-    assert_fault!(model(graph(&["x"], vec![relu("nobody", "y")], &["y"])), Fault::UndefinedName(_));
-    assert_fault!(model(graph(&["x"], vec![relu("x", "a")], &["y"])), Fault::UndefinedName(_));
-    assert_fault!(model(graph(&["x"], vec![relu("x", "y"), relu("x", "y")], &["y"])), Fault::DuplicateName(_));
-    assert_fault!(model(graph(&["x", "x"], vec![relu("x", "y")], &["y"])), Fault::DuplicateName(_));
-    assert_fault!(model(graph(&["x"], vec![relu("b", "a"), relu("a", "b")], &["b"])), Fault::Cycle(_));
-    assert_fault!(model(graph(&["x"], vec![relu("x", "y")], &[""])), Fault::Missing("output name"));
+    assert_fault!(model(graph(&["x"], vec![relu("nobody", "y")], &["y"])), ErrorKind::UndefinedName(_));
+    assert_fault!(model(graph(&["x"], vec![relu("x", "a")], &["y"])), ErrorKind::UndefinedName(_));
+    assert_fault!(model(graph(&["x"], vec![relu("x", "y"), relu("x", "y")], &["y"])), ErrorKind::DuplicateName(_));
+    assert_fault!(model(graph(&["x", "x"], vec![relu("x", "y")], &["y"])), ErrorKind::DuplicateName(_));
+    assert_fault!(model(graph(&["x"], vec![relu("b", "a"), relu("a", "b")], &["b"])), ErrorKind::Cycle(_));
+    assert_fault!(model(graph(&["x"], vec![relu("x", "y")], &[""])), ErrorKind::Missing("output name"));
     let error =
         fails(model(graph(&["x"], vec![relu("b", "a").bytes(3, "one"), relu("a", "b").bytes(3, "two")], &["b"])));
     assert!(error.to_string().contains("`one`, `two`"), "{error}");
     assert_fault!(
         model(graph(&["x"], vec![relu("x", "y").message(5, int_attr("a", 1)).message(5, int_attr("a", 2))], &["y"])),
-        Fault::DuplicateAttribute(_)
+        ErrorKind::DuplicateAttribute(_)
     );
-    assert_fault!(model(graph(&["x"], vec![message().bytes(1, [0xff]).bytes(4, "Relu")], &[])), Fault::NotUtf8);
+    assert_fault!(model(graph(&["x"], vec![message().bytes(1, [0xff]).bytes(4, "Relu")], &[])), ErrorKind::NotUtf8);
 }
 
 #[test]
 fn tensors() {
     let with = |tensor| model(graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"]).message(5, tensor));
-    assert_fault!(with(floats("w", &[3], &[1.0])), Fault::Tensor(_));
-    assert_fault!(with(floats("w", &[i64::MAX, i64::MAX, 8], &[1.0])), Fault::Tensor(_));
-    assert_fault!(with(floats("w", &[-1], &[1.0])), Fault::NegativeDim(-1));
-    assert_fault!(with(floats("", &[1], &[1.0])), Fault::Missing("initializer name"));
-    assert_fault!(with(floats("w", &[1], &[1.0]).float(4, 1.0)), Fault::TensorData { .. });
-    assert_fault!(with(message().int(1, 1).int(2, 7).bytes(8, "w").float(4, 1.0)), Fault::TensorData { .. });
-    assert_fault!(with(floats("w", &[1], &[1.0]).bytes(2, "x")), Fault::WireType { .. });
+    assert_fault!(with(floats("w", &[3], &[1.0])), ErrorKind::Tensor(_));
+    assert_fault!(with(floats("w", &[i64::MAX, i64::MAX, 8], &[1.0])), ErrorKind::Tensor(_));
+    assert_fault!(with(floats("w", &[-1], &[1.0])), ErrorKind::NegativeDim(-1));
+    assert_fault!(with(floats("", &[1], &[1.0])), ErrorKind::Missing("initializer name"));
+    assert_fault!(with(floats("w", &[1], &[1.0]).float(4, 1.0)), ErrorKind::TensorData { .. });
+    assert_fault!(with(message().int(1, 1).int(2, 7).bytes(8, "w").float(4, 1.0)), ErrorKind::TensorData { .. });
+    assert_fault!(with(floats("w", &[1], &[1.0]).bytes(2, "x")), ErrorKind::WireType { .. });
     let error = fails(with(floats("weight", &[3], &[1.0])));
     assert!(error.to_string().contains("tensor `weight`"), "{error}");
 }
@@ -142,10 +142,10 @@ fn tensors() {
 fn operator_sets() {
     let graph = || graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"]);
     let opset = |version| message().int(1, 8).message(7, graph()).message(8, message().bytes(1, "").int(2, version));
-    assert_fault!(message().int(1, 8).message(7, graph()), Fault::NoOpset);
+    assert_fault!(message().int(1, 8).message(7, graph()), ErrorKind::NoOpset);
     assert!(read(&message().int(1, 1).message(7, graph()).0).is_ok());
-    assert_fault!(opset(0), Fault::OpsetVersion { version: 0, .. });
-    assert_fault!(opset(-5), Fault::OpsetVersion { .. });
+    assert_fault!(opset(0), ErrorKind::OpsetVersion { version: 0, .. });
+    assert_fault!(opset(-5), ErrorKind::OpsetVersion { .. });
     assert_eq!(read(&opset(9999).0).unwrap().warnings.len(), 1);
 }
 
@@ -153,14 +153,14 @@ fn operator_sets() {
 fn stray_graphs_and_deep_groups() {
     let empty = || graph(&[], vec![], &[]);
     let with = |attr: Message| model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"]));
-    assert_fault!(with(graph_attr("g", empty()).int(20, 2)), Fault::StrayGraph(_));
+    assert_fault!(with(graph_attr("g", empty()).int(20, 2)), ErrorKind::StrayGraph(_));
     // A graph among a list's fields, or a list beside the graph.
     assert!(read(&with(graph_attr("g", empty())).0).is_ok());
     assert!(read(&with(message().bytes(1, "g").message(11, empty()).int(20, 10)).0).is_ok());
-    assert_fault!(with(graph_attr("g", empty()).message(11, empty())), Fault::StrayGraph(_));
+    assert_fault!(with(graph_attr("g", empty()).message(11, empty())), ErrorKind::StrayGraph(_));
     assert_fault!(
         with(message().bytes(1, "g").message(6, empty()).message(11, empty()).int(20, 10)),
-        Fault::StrayGraph(_)
+        ErrorKind::StrayGraph(_)
     );
     let mut deep = [0x9b, 0x06].repeat(100_000);
     deep.extend([0x9c, 0x06].repeat(100_000));
@@ -184,7 +184,7 @@ fn functions() {
     };
     assert!(read(&with(function("G", "")).0).is_ok());
     assert!(read(&with(function("F", "second")).0).is_ok());
-    assert_fault!(with(function("F", "")), Fault::DuplicateFunction(_));
+    assert_fault!(with(function("F", "")), ErrorKind::DuplicateFunction(_));
     let error = fails(with(function("F", "")));
     assert!(error.to_string().contains("`my::F`") && error.offset().is_some(), "{error}");
 }
@@ -201,7 +201,7 @@ fn outputs_are_counted() {
     let mut out = Vec::new();
     onnx::write_to(&read(&whole.0).unwrap().module, &mut out).unwrap();
     assert!(out == whole.0);
-    assert_fault!(with(most + 1), Fault::TooManyOutputs(65_536));
+    assert_fault!(with(most + 1), ErrorKind::TooManyOutputs(65_536));
     let error = fails(with(most + 1));
     assert!(error.to_string().contains("(Split)"), "{error}");
 }

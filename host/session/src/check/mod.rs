@@ -21,7 +21,7 @@ use relais::{
 };
 use relais_conformance::{
     check::{Evaluators, random_inputs},
-    numbers::{Comparison, Tolerance, compare_tensors},
+    numbers::{TensorComparison, Tolerance, compare_tensors},
 };
 use relais_plugin_api::text;
 use runner::{Loaded, NotRun, Runner};
@@ -38,7 +38,7 @@ const DIFFERS: &str = "D001";
 const NOT_CHECKED: &str = "D002";
 
 /// A check that a request has.
-pub struct Check<'a> {
+pub struct OutputCheck<'a> {
     request: &'a CheckRequest,
     runner: Runner,
     /// The files with inputs, and the arrays in them.
@@ -85,7 +85,7 @@ pub fn compare(
 ) -> Result<CheckPassed, Box<CheckFailed>> {
     let whole = |module| with_bodies(module, without, registry);
     let (before, after) = (&*whole(before)?, &*whole(after)?);
-    Check::new(request)?.run(&Subject { before, after, passes: None, registry, listener })
+    OutputCheck::new(request)?.run(&Subject { before, after, passes: None, registry, listener })
 }
 
 /// The results of a check that passed.
@@ -165,7 +165,7 @@ enum Verdict {
     Differ(Told),
 }
 
-impl<'a> Check<'a> {
+impl<'a> OutputCheck<'a> {
     /// A check that can be made: the files and the program that it names are there.
     ///
     /// # Errors
@@ -310,9 +310,11 @@ impl<'a> Check<'a> {
         let mut largest = 0.0f64;
         for (at, (old, new)) in run.old.iter().zip(&new).enumerate() {
             match compare_tensors(old, new, self.request.tolerance) {
-                Comparison::Close(distance) => largest = largest.max(distance),
-                Comparison::OtherType => return Ok(Verdict::Differ(other_type(&output_name(main, at), old, new))),
-                Comparison::Differ(difference) => {
+                TensorComparison::Close(distance) => largest = largest.max(distance),
+                TensorComparison::OtherType => {
+                    return Ok(Verdict::Differ(other_type(&output_name(main, at), old, new)));
+                }
+                TensorComparison::Differ(difference) => {
                     return Ok(Verdict::Differ(differ(&output_name(main, at), &difference, old.len())));
                 }
             }

@@ -1,7 +1,7 @@
 //! The words about outputs that differ.
 
 use relais::ir::{Function, Tensor};
-use relais_conformance::{interface::output_names, numbers::Difference};
+use relais_conformance::{interface::output_names, numbers::TensorDifference};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ pub(super) fn other_type(name: &str, old: &Tensor, new: &Tensor) -> Told {
     Told { lines, json: json!({ "output": name, "types": [old, new] }) }
 }
 
-pub(super) fn differ(name: &str, difference: &Difference, len: u64) -> Told {
-    let Difference { index, values: [old, new], distance, count } = difference;
+pub(super) fn differ(name: &str, difference: &TensorDifference, len: u64) -> Told {
+    let TensorDifference { index, values: [old, new], distance, count } = difference;
     let by = if distance.is_finite() { format!(", by up to {}", short(*distance)) } else { String::new() };
     let mut lines = vec![format!("{name} differs in {count} of {len} elements{by}")];
     if !old.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{
     cache::{Cache, Store},
-    row::Row,
+    row::ModelRow,
 };
 use crate::{error::Error, model::Model};
 use relais::{
@@ -31,7 +31,7 @@ pub struct Job {
     /// Everything but the model on which the result depends, as a hash.
     pub stated: String,
     /// The row that an earlier run left.
-    pub known: Option<Row>,
+    pub known: Option<ModelRow>,
     /// Whether it is run again if it failed then.
     pub retry: Retry,
 }
@@ -69,7 +69,7 @@ impl Job {
     }
 
     /// Runs the model, unless an earlier run left a result that still holds, or the cache has it.
-    pub fn outcome(&self, runner: &dyn Runner, store: Option<&dyn Store>) -> Row {
+    pub fn outcome(&self, runner: &dyn Runner, store: Option<&dyn Store>) -> ModelRow {
         let began = Instant::now();
         let read = self.read(runner);
         let key = read.as_ref().map_or("", |(key, _)| key).to_owned();
@@ -78,20 +78,20 @@ impl Job {
             && known.key == key
             && if known.is_ok() { self.is_whole(known) } else { self.retry == Retry::No }
         {
-            return Row { is_known: true, ..known.clone() };
+            return ModelRow { is_known: true, ..known.clone() };
         }
-        let row = Row { model: self.name(), key, ..Row::default() };
+        let row = ModelRow { model: self.name(), key, ..Row::default() };
         let row = match read.and_then(|read| self.result(read, runner, store)) {
             Ok((files, calls, cached)) => {
                 self.forget_others(&files);
                 let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
                 let sizes = files.iter().map(|file| size(&self.folder().join(file))).collect();
                 let bytes = Some([size(&self.model), size(&self.target)]);
-                Row { cached, calls: Some(calls), bytes, files, sizes, ..row }
+                ModelRow { cached, calls: Some(calls), bytes, files, sizes, ..row }
             }
-            Err(error) => Row { error: Some(error), ..row },
+            Err(error) => ModelRow { error: Some(error), ..row },
         };
-        Row { seconds: (began.elapsed().as_secs_f64() * 1e3).round() / 1e3, ..row }
+        ModelRow { seconds: (began.elapsed().as_secs_f64() * 1e3).round() / 1e3, ..row }
     }
 
     /// Reads the model. Returns a hash of all that the result depends on, too.
@@ -164,7 +164,7 @@ impl Job {
     }
 
     /// Whether the files of a result are there, each as long as it was.
-    fn is_whole(&self, row: &Row) -> bool {
+    fn is_whole(&self, row: &ModelRow) -> bool {
         let is_whole = |(file, size): (&String, &u64)| {
             let found = fs::metadata(self.folder().join(file)).ok().filter(|_| self.has_file(file));
             found.is_some_and(|found| found.is_file() && *size == found.len())
@@ -192,7 +192,7 @@ impl Job {
             "target": self.target,
             "work": self.work,
             "stated": self.stated,
-            "known": self.known.as_ref().map(Row::to_json),
+            "known": self.known.as_ref().map(ModelRow::to_json),
             "retry": self.retry == Retry::Yes,
         })
     }
@@ -206,7 +206,7 @@ impl Job {
             target: path("target")?,
             work: path("work")?,
             stated: value["stated"].as_str()?.to_owned(),
-            known: Row::from_json(&value["known"]),
+            known: ModelRow::from_json(&value["known"]),
             retry: if value["retry"].as_bool()? { Retry::Yes } else { Retry::No },
         })
     }

@@ -1,6 +1,6 @@
 //! The journal of a run over many models, from which one that was killed goes on.
 
-use super::row::Row;
+use super::row::ModelRow;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
 pub(super) struct Journal {
     file: File,
     /// The last row of each model, by the model's name.
-    pub known: BTreeMap<String, Row>,
+    pub known: BTreeMap<String, ModelRow>,
 }
 
 impl Journal {
@@ -29,19 +29,19 @@ impl Journal {
     }
 
     /// Adds a row, and waits until it is on the disk.
-    pub fn add(&mut self, row: &Row) -> io::Result<()> {
+    pub fn add(&mut self, row: &ModelRow) -> io::Result<()> {
         self.file.write_all(format!("{}\n", row.to_json()).as_bytes())?;
         self.file.sync_data()
     }
 }
 
-fn read(file: &mut File) -> io::Result<BTreeMap<String, Row>> {
+fn read(file: &mut File) -> io::Result<BTreeMap<String, ModelRow>> {
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     let (mut known, mut len) = (BTreeMap::new(), 0);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let value: Option<Value> = line.ends_with(b"\n").then(|| serde_json::from_slice(line).ok()).flatten();
-        let Some(row) = value.as_ref().and_then(Row::from_json) else { break };
+        let Some(row) = value.as_ref().and_then(ModelRow::from_json) else { break };
         known.insert(row.model.clone(), row);
         len += line.len() as u64;
     }

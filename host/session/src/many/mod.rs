@@ -1,7 +1,7 @@
 //! Many models: a folder of results, a journal from which a run that was killed goes on, and a cache by what results depend
 //! on.
 //!
-//! [`Many`] holds the folder. Each [`Job`] becomes a [`Row`], in this process or in another one, and the rows are noted as
+//! [`Many`] holds the folder. Each [`Job`] becomes a [`ModelRow`], in this process or in another one, and the rows are noted as
 //! they come.
 
 mod cache;
@@ -11,7 +11,7 @@ mod row;
 
 pub use cache::{FolderStore, Store};
 pub use job::{Job, Retry, Runner};
-pub use row::{Row, table};
+pub use row::{ModelRow, table};
 
 use crate::error::Error;
 use journal::Journal;
@@ -173,7 +173,7 @@ impl Many {
     ///
     /// # Errors
     /// Returns an error if the journal cannot be written.
-    pub fn note(&mut self, row: &Row) -> Result<(), ManyError> {
+    pub fn note(&mut self, row: &ModelRow) -> Result<(), ManyError> {
         if row.is_known {
             return Ok(());
         }
@@ -190,11 +190,11 @@ impl Many {
         n_workers: usize,
         runner: &dyn Runner,
         store: Option<&dyn Store>,
-        mut hear: impl FnMut(&Row),
-    ) -> Result<Vec<Row>, ManyError> {
+        mut hear: impl FnMut(&ModelRow),
+    ) -> Result<Vec<ModelRow>, ManyError> {
         let jobs = self.jobs.clone();
         let next = AtomicUsize::new(0);
-        let mut rows: Vec<Option<Row>> = vec![None; jobs.len()];
+        let mut rows: Vec<Option<ModelRow>> = vec![None; jobs.len()];
         let mut noted = Ok(());
         thread::scope(|scope| {
             let (sender, receiver) = channel();
@@ -229,8 +229,8 @@ impl Many {
     ///
     /// # Errors
     /// Returns an error if they cannot be written.
-    pub fn finish(self, rows: &[Row]) -> Result<(), Error> {
-        let values: Vec<Value> = rows.iter().map(Row::to_json).collect();
+    pub fn finish(self, rows: &[ModelRow]) -> Result<(), Error> {
+        let values: Vec<Value> = rows.iter().map(ModelRow::to_json).collect();
         let text = serde_json::to_string_pretty(&values).unwrap_or_default() + "\n";
         let written = write(&self.results, Existing::Replace, text.as_bytes());
         written.map_err(|error| Error::new(error.of("the results")).with_help(error.help()))

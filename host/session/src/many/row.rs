@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// The outcome of a model.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Row {
+pub struct ModelRow {
     /// Its path below the folder that all models have in common, with `/` on every system.
     pub model: String,
     /// Why it failed, if it did.
@@ -28,7 +28,7 @@ pub struct Row {
     pub is_known: bool,
 }
 
-impl Row {
+impl ModelRow {
     /// The row as the journal and the results have it.
     pub fn to_json(&self) -> Value {
         json!({
@@ -79,7 +79,7 @@ impl Row {
 const OK: &str = "ok";
 
 /// A table of all models. A failure has a line of its own, with its first line.
-pub fn table<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
+pub fn table<'r>(rows: impl IntoIterator<Item = &'r ModelRow>) -> String {
     let mut lines = vec![["model", "status", "calls", "bytes", "seconds"].map(str::to_owned)];
     let (mut n_rows, mut n_ok, mut whys) = (0, 0, Vec::new());
     let pair = |pair: &Option<[u64; 2]>| pair.map(|[before, after]| format!("{before} -> {after}")).unwrap_or_default();

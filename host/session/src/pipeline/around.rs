@@ -5,7 +5,7 @@ use crate::argument::Argument;
 use relais::pipeline::{
     Faults, PipelineSpec,
     fault::Place,
-    spec::{Entry, Literal, StepSpec, Written},
+    spec::{SpecEntry, SpecValue, StepSpec, Written},
 };
 use relais_plugin_api::pattern::{self, RuleLevel};
 
@@ -27,18 +27,18 @@ pub(super) fn rewrite_first(spec: Option<PipelineSpec>, rules: &[Argument]) -> R
         let place = spec.sources.add_whole(origin, text);
         for (level, text) in by_level(origin, text) {
             let (origins, texts) = &mut given[level];
-            origins.push(Written::at(place, Literal::Str(origin.clone())));
-            texts.push(Written::at(place, Literal::Str(text)));
+            origins.push(Written::at(place, SpecValue::Str(origin.clone())));
+            texts.push(Written::at(place, SpecValue::Str(text)));
         }
     }
     let is_given = given.each_ref().map(|(_, texts)| !texts.is_empty());
     let takers: Vec<usize> = first.steps.iter().copied().filter(|&step| takes_rules(&first.nodes[step])).collect();
     for (step, (origins, texts)) in takers.iter().zip(given) {
         let StepSpec::Pass { options, .. } = &mut first.nodes[*step].value else { continue };
-        for Entry { key, value } in options {
+        for SpecEntry { key, value } in options {
             match key.value.as_str() {
-                RULES => value.value = Literal::List(texts.clone()),
-                ORIGINS => value.value = Literal::List(origins.clone()),
+                RULES => value.value = SpecValue::List(texts.clone()),
+                ORIGINS => value.value = SpecValue::List(origins.clone()),
                 _ => {}
             }
         }
@@ -88,7 +88,7 @@ const TARGET: &str = "target";
 pub(super) fn convert_opset_first(spec: Option<PipelineSpec>, target: &Argument<u32>) -> Result<PipelineSpec, Faults> {
     let (mut first, mut spec) = begin(spec, OPSET)?;
     let Argument { origin, value: target } = target;
-    let given = Written::at(spec.sources.add_whole(origin, target.to_string()), Literal::Int((*target).into()));
+    let given = Written::at(spec.sources.add_whole(origin, target.to_string()), SpecValue::Int((*target).into()));
     let converts: Vec<String> = first.nodes.iter().filter_map(|step| pass_name(&step.value)).collect();
     for step in &mut spec.nodes {
         let is_one = pass_name(&step.value).is_some_and(|name| converts.contains(&name));
@@ -129,7 +129,7 @@ const DTYPE: &str = "dtype";
 /// resolved.
 pub(super) fn convert_dtype_last(spec: &mut PipelineSpec, dtype: &Argument) -> Result<(), Faults> {
     let mut last = read_built_in(DTYPE)?;
-    let given = Written::at(spec.sources.add_whole(&dtype.origin, &dtype.value), Literal::Str(dtype.value.clone()));
+    let given = Written::at(spec.sources.add_whole(&dtype.origin, &dtype.value), SpecValue::Str(dtype.value.clone()));
     let steps = take_steps(spec, &mut last, DTYPE, |key, _| (key == DTYPE).then(|| given.clone()));
     spec.steps.extend(steps);
     Ok(())
@@ -141,7 +141,7 @@ fn take_steps(
     spec: &mut PipelineSpec,
     from: &mut PipelineSpec,
     name: &str,
-    given: impl Fn(&str, Place) -> Option<Written<Literal>>,
+    given: impl Fn(&str, Place) -> Option<Written<SpecValue>>,
 ) -> Vec<usize> {
     let mut steps = Vec::new();
     for step in std::mem::take(&mut from.steps) {
@@ -150,7 +150,7 @@ fn take_steps(
         pass.place = Some(place);
         for option in options {
             if let Some(value) = given(&option.key.value, place) {
-                *option = Entry { key: Written::at(place, option.key.value.clone()), value };
+                *option = SpecEntry { key: Written::at(place, option.key.value.clone()), value };
             }
         }
         steps.push(spec.nodes.len());

@@ -4,10 +4,10 @@ use crate::{argument::Argument, listener::Notice};
 use relais::{
     ir::IRModule,
     pipeline::{
-        Code, Fault, Faults, PipelineSpec,
+        Code, Faults, PipelineFault, PipelineSpec,
         fault::{Place, Sources},
         parse_setting,
-        spec::{Entry, InstrumentUse, Literal, Written},
+        spec::{InstrumentUse, SpecEntry, SpecValue, Written},
     },
     words::{nearest, or_list},
 };
@@ -80,21 +80,25 @@ fn named(sources: &mut Sources, name: &Argument, options: &[(String, OptionReque
     let place = sources.add_whole("command line", &name.origin);
     let option = |(key, value): &(String, OptionRequest)| {
         let value = match value {
-            OptionRequest::Text(text) => Literal::Str(text.clone()),
+            OptionRequest::Text(text) => SpecValue::Str(text.clone()),
             OptionRequest::List(items) => {
                 let item = |Argument { origin, value }: &Argument| {
-                    Written::at(sources.add_whole(origin, value), Literal::Str(value.clone()))
+                    Written::at(sources.add_whole(origin, value), SpecValue::Str(value.clone()))
                 };
-                Literal::List(items.iter().map(item).collect())
+                SpecValue::List(items.iter().map(item).collect())
             }
         };
-        Entry { key: Written::at(place, key.clone()), value: Written::at(place, value) }
+        SpecEntry { key: Written::at(place, key.clone()), value: Written::at(place, value) }
     };
     let options = options.iter().map(option).collect();
     InstrumentUse { name: Written::at(place, name.value.clone()), options }
 }
 
-fn parse(sources: &mut Sources, Argument { origin, value: text }: &Argument, faults: &mut Vec<Fault>) -> InstrumentUse {
+fn parse(
+    sources: &mut Sources,
+    Argument { origin, value: text }: &Argument,
+    faults: &mut Vec<PipelineFault>,
+) -> InstrumentUse {
     let (name, options) = text.split_once(':').unwrap_or((text, ""));
     let source = sources.add(origin, text);
     let place = Place::new(source, 0..name.len());
@@ -103,7 +107,8 @@ fn parse(sources: &mut Sources, Argument { origin, value: text }: &Argument, fau
         match parse_setting(sources, origin, option) {
             Ok(entry) if out.options.iter().any(|known| known.key.value == entry.key.value) => {
                 let message = format!("option `{}` of `{name}` is given twice", entry.key.value);
-                faults.push(Fault::new(Code::Duplicate, entry.key.place, message).help("remove one of the two"));
+                faults
+                    .push(PipelineFault::new(Code::Duplicate, entry.key.place, message).help("remove one of the two"));
             }
             Ok(entry) => out.options.push(entry),
             Err(fault) => faults.push(*fault),

@@ -3,7 +3,7 @@
 use crate::argument::Argument;
 use relais::{
     pipeline::{
-        BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in,
+        BUILT_IN, Code, Disk, Faults, PipelineFault, PipelineSpec, built_in,
         fault::Place,
         parse_setting,
         spec::{ScopeSpec, StepSpec, Written},
@@ -43,7 +43,7 @@ pub(super) fn read_built_in(name: &str) -> Result<PipelineSpec, Faults> {
 ///
 /// # Errors
 /// Returns an error if it cannot be read at all, or there is none of that name.
-pub(super) fn pipeline(name: &str, registry: &Registry) -> Result<(PipelineSpec, Vec<Fault>), Faults> {
+pub(super) fn pipeline(name: &str, registry: &Registry) -> Result<(PipelineSpec, Vec<PipelineFault>), Faults> {
     let path = Path::new(name);
     if !path.exists() && built_in(name).is_some() {
         return PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), registry);
@@ -88,7 +88,7 @@ pub(super) fn of_pass_list(Argument { origin, value }: &Argument) -> Result<Pipe
         let place = Place::new(source, at..at + name.len());
         match name {
             "" => {
-                let fault = Fault::new(Code::Value, place, format!("`{origin}` has an empty name"));
+                let fault = PipelineFault::new(Code::Value, place, format!("`{origin}` has an empty name"));
                 faults.push(fault.help(format!("write `{origin} A,B`")));
             }
             name => add_pass(&mut spec, place, name),

@@ -7,7 +7,7 @@ use super::{
 use crate::argument::Argument;
 use relais::{
     pipeline::{
-        Fault, Faults, PipelineSpec,
+        Faults, PipelineFault, PipelineSpec,
         spec::{Extensions, Written},
     },
     registry::Registry,
@@ -61,7 +61,7 @@ pub enum Chosen {
     /// One in TOML, with the name that its faults show.
     Toml(Argument),
     /// One that was read or made.
-    Given(Box<PipelineSpec>),
+    ModelSource(Box<PipelineSpec>),
 }
 
 /// Why there is no pipeline.
@@ -111,7 +111,7 @@ impl PipelineRequest {
 
     /// The pipeline as it is written, as far as it can be parsed, with its faults. The registry has the pipelines of
     /// plugins.
-    pub(crate) fn read(&self, registry: &Registry) -> Result<(PipelineSpec, Vec<Fault>), NoPipeline> {
+    pub(crate) fn read(&self, registry: &Registry) -> Result<(PipelineSpec, Vec<PipelineFault>), NoPipeline> {
         let rules = self.rules()?;
         let (chosen, faults) = self.chosen(registry)?;
         let rewritten = if rules.is_empty() { chosen } else { Some(rewrite_first(chosen, &rules)?) };
@@ -137,7 +137,7 @@ impl PipelineRequest {
         Ok(rules)
     }
 
-    fn chosen(&self, registry: &Registry) -> Result<(Option<PipelineSpec>, Vec<Fault>), Faults> {
+    fn chosen(&self, registry: &Registry) -> Result<(Option<PipelineSpec>, Vec<PipelineFault>), Faults> {
         let spec = match &self.chosen {
             Chosen::Default => return Ok((None, Vec::new())),
             Chosen::Named(name) => {

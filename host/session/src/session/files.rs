@@ -4,7 +4,7 @@ use crate::{
     error::Error,
     model::{self, Format, Model, NotWritten, infer_types},
     outputs::Outputs,
-    request::{Output, Request},
+    request::{OutputRequest, Request},
 };
 use relais::{
     files::{Destination, Existing, Place},
@@ -20,7 +20,7 @@ use std::{
 
 /// The files that are written at the end.
 pub(super) struct Files<'r> {
-    pub output: Option<(&'r Output, Destination)>,
+    pub output: Option<(&'r OutputRequest, Destination)>,
     pub report: Option<Destination>,
     pub all: Outputs,
     /// The files that are read, beside those that the request names, each with words for what it is.
@@ -60,7 +60,7 @@ impl<'r> Files<'r> {
     }
 }
 
-impl Output {
+impl OutputRequest {
     /// Refuses what contradicts itself.
     fn check(&self, destination: &Destination) -> Result<(), Error> {
         if destination.file().is_none() && matches!(self.external_data, ExternalData::External { .. }) {

@@ -6,11 +6,11 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    check::Check,
+    check::OutputCheck,
     listener::{Listener, Notice},
     model::{Model, keep},
     pipeline::missing_functions,
-    request::{Given, Request},
+    request::{ModelSource, Request},
     result::Stopped,
 };
 use relais::{ir::IRModule, onnx::data_files, report::Summary};
@@ -33,7 +33,7 @@ impl Input {
     pub fn new(
         request: &Request,
         plan: &Plan<'_>,
-        (files, check): (&mut Files<'_>, Option<&Check<'_>>),
+        (files, check): (&mut Files<'_>, Option<&OutputCheck<'_>>),
         heard: &Heard<'_>,
     ) -> Result<Self, Box<Stopped>> {
         heard.begins("reading the model");
@@ -54,11 +54,11 @@ impl Input {
     }
 }
 
-fn read(given: &Given, heard: &Heard<'_>) -> Result<Model, Box<Stopped>> {
+fn read(given: &ModelSource, heard: &Heard<'_>) -> Result<Model, Box<Stopped>> {
     let model = match given {
-        Given::Model(model) => return Ok((**model).clone()),
-        Given::File(path) => Model::read(path)?,
-        Given::StandardInput => Model::read_from(given.name(), io::stdin().lock())?,
+        ModelSource::Model(model) => return Ok((**model).clone()),
+        ModelSource::File(path) => Model::read(path)?,
+        ModelSource::StandardInput => Model::read_from(given.name(), io::stdin().lock())?,
     };
     for warning in &model.warnings {
         heard.notice(&Notice::warning(format_args!("model `{}`: {warning}", given.name().display())));
@@ -69,7 +69,7 @@ fn read(given: &Given, heard: &Heard<'_>) -> Result<Model, Box<Stopped>> {
 /// The file of a model, from the root: weights in others are external.
 fn file_of(request: &Request, model: &Model) -> String {
     match (&request.model, model.module.sources.first()) {
-        (Given::Model(_), Some(source)) => source.name.to_string(),
+        (ModelSource::Model(_), Some(source)) => source.name.to_string(),
         (given, _) => whole(given.name()),
     }
 }

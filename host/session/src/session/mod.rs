@@ -24,7 +24,7 @@ use heard::Heard;
 use plan::{Plan, read};
 use relais::{
     lock::Lock,
-    pass::{Instrument, with_threads},
+    pass::{PassInstrument, with_threads},
     pipeline::Pipeline,
     plugin::{sha256_of, sha256_of_bytes},
     registry::{Choices, Linked, Registry},
@@ -37,7 +37,7 @@ use work::Work;
 pub struct Session {
     all: Registry,
     own: Vec<OwnPass>,
-    instruments: Vec<Arc<dyn Instrument>>,
+    instruments: Vec<Arc<dyn PassInstrument>>,
 }
 
 impl Session {
@@ -61,7 +61,7 @@ impl Session {
     }
 
     /// The same with an instrument of the program, which watches the passes of every request.
-    pub fn with_instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
+    pub fn with_instrument(mut self, instrument: Arc<dyn PassInstrument>) -> Self {
         self.instruments.push(instrument);
         self
     }

@@ -8,13 +8,13 @@ use crate::{
     error::Error,
     listener::{Listener, Notice},
     pipeline::{NoPipeline, PipelineRequest, StatedRules},
-    result::{Cause, Stopped},
+    result::{StopCause, Stopped},
     rules::{self, Unsound},
 };
 use relais::{
     lock::{Lock, LockError},
     pass::{Catalogue, PassFacts},
-    pipeline::{Addition, Fault, Pipeline, PipelineSpec},
+    pipeline::{Addition, Pipeline, PipelineFault, PipelineSpec},
     registry::Registry,
     transform::PassLibrary,
 };
@@ -54,7 +54,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Resolves the pipeline, of which what could not be parsed had these faults, and says what is odd about it.
-    pub fn resolve(&self, faults: Vec<Fault>, heard: &Heard<'_>) -> Result<Pipeline, Box<Stopped>> {
+    pub fn resolve(&self, faults: Vec<PipelineFault>, heard: &Heard<'_>) -> Result<Pipeline, Box<Stopped>> {
         let pipeline = self.spec.resolve_after(faults, self.catalogue())?;
         heard.warnings(&pipeline.warnings);
         Ok(pipeline)
@@ -79,10 +79,10 @@ impl<'a> Plan<'a> {
             unsound.extend(own.judge(&self.registry, heard));
         }
         if heard.is_stopped() {
-            return Err(Stopped::new(Error::new("the rules were not judged to the end"), Cause::Interrupted));
+            return Err(Stopped::new(Error::new("the rules were not judged to the end"), StopCause::Interrupted));
         }
         match Unsound::error(&unsound) {
-            Some(error) => Err(Stopped::new(error, Cause::Unsound(unsound))),
+            Some(error) => Err(Stopped::new(error, StopCause::Unsound(unsound))),
             None => Ok(()),
         }
     }
@@ -94,22 +94,25 @@ impl<'a> Plan<'a> {
             if let Some(own) = pipeline.passes.iter().find(|it| it.facts.plugin.is_empty()) {
                 let message =
                     format!("pass `{}` is one of this program: nothing tells when it changes", own.facts.name);
-                return Err(Stopped::new(Error::new(message), Cause::OwnPass));
+                return Err(Stopped::new(Error::new(message), StopCause::OwnPass));
             }
         }
         Lock::of(&self.spec, &self.registry, also).map_err(|error| match error {
             LockError::Pipeline(faults) => faults.into(),
             LockError::NoPlugin(_) => {
                 let error = Error::new(error).with_help("`relais list plugins` shows the ones that were found");
-                Stopped::new(error, Cause::Lock)
+                Stopped::new(error, StopCause::Lock)
             }
-            error => Stopped::new(Error::new(format_args!("nothing is locked: {error}")), Cause::Lock),
+            error => Stopped::new(Error::new(format_args!("nothing is locked: {error}")), StopCause::Lock),
         })
     }
 }
 
 /// Reads a pipeline as it is written, as far as it can be parsed, with its faults.
-pub(super) fn read(request: &PipelineRequest, all: &Registry) -> Result<(PipelineSpec, Vec<Fault>), Box<Stopped>> {
+pub(super) fn read(
+    request: &PipelineRequest,
+    all: &Registry,
+) -> Result<(PipelineSpec, Vec<PipelineFault>), Box<Stopped>> {
     request.read(all).map_err(|error| match error {
         NoPipeline::Faults(faults) => faults.into(),
         NoPipeline::Rules(error) => error.into(),
@@ -125,12 +128,12 @@ fn enforced(path: &Path, spec: &PipelineSpec, registry: &Registry) -> Result<Reg
     const HELP: &str =
         "`relais lock` writes a lock file, with the arguments of the run that are about pipeline and plugins";
     let lock = Lock::read(path).map_err(|error| {
-        Stopped::new(Error::new(format_args!("the lock cannot be kept: {error}")).with_help(HELP), Cause::Lock)
+        Stopped::new(Error::new(format_args!("the lock cannot be kept: {error}")).with_help(HELP), StopCause::Lock)
     })?;
     lock.enforce(spec, registry).map_err(|different| {
         let error = Error::new(format_args!("not as `{}` says, and nothing was run", path.display()));
         let error = different.iter().fold(error.with_code("locked"), Error::with_line);
-        Stopped::new(error.with_help("mend what is different, or look at it and `relais lock` anew"), Cause::Lock)
+        Stopped::new(error.with_help("mend what is different, or look at it and `relais lock` anew"), StopCause::Lock)
     })
 }
 

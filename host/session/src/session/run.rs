@@ -8,17 +8,17 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    check::{Check, CheckFailed, CheckPassed, FailedOutput, RanPasses, Subject},
+    check::{CheckFailed, CheckPassed, FailedOutput, OutputCheck, RanPasses, Subject},
     error::Error,
     listener::{Listener, Notice},
     model::{NotWritten, as_written, release, with_bodies},
     request::Request,
-    result::{Cause, Course, Finished, Stopped},
+    result::{Course, Finished, StopCause, Stopped},
 };
 use relais::{
     ir::IRModule,
-    manager::{self, RunOptions},
-    pass::Instrument,
+    manager::{self, ManagerOptions},
+    pass::PassInstrument,
     pipeline::Pipeline,
     plugin::take_faults,
 };
@@ -27,13 +27,13 @@ use std::{mem, sync::Arc, time::Instant};
 /// Passes that are to run over a model.
 pub(super) struct Run<'a> {
     pub request: &'a Request,
-    pub instruments: &'a [Arc<dyn Instrument>],
+    pub instruments: &'a [Arc<dyn PassInstrument>],
     pub heard: &'a Heard<'a>,
     pub folder: &'a Folder,
     pub began: &'a Instant,
     pub plan: &'a Plan<'a>,
     pub input: &'a Input,
-    pub check: Option<&'a Check<'a>>,
+    pub check: Option<&'a OutputCheck<'a>>,
     /// The passes that ran so far.
     pub course: Course,
 }
@@ -96,12 +96,12 @@ impl Run<'_> {
             notice.iter().for_each(|notice| self.heard.notice(notice));
         }
         result.map_err(|failure| {
-            Stopped::new(Error::new(&failure).with_code(failure.kind.code()), Cause::Failed(failure))
+            Stopped::new(Error::new(&failure).with_code(failure.kind.code()), StopCause::Failed(failure))
         })
     }
 
-    fn options(&self) -> RunOptions<'_> {
-        RunOptions {
+    fn options(&self) -> ManagerOptions<'_> {
+        ManagerOptions {
             verify: self.request.verify,
             remarks: self.request.remarks,
             instruments: self.instruments.to_vec(),
@@ -118,7 +118,7 @@ impl Run<'_> {
         let mut spec = self.plan.spec.clone();
         spec.run.instruments.clear();
         let pipeline = spec.resolve(self.plan.catalogue()).map_err(|faults| faults.to_string())?;
-        let options = RunOptions {
+        let options = ManagerOptions {
             instruments: Vec::new(),
             output: None,
             progress: None,
@@ -174,7 +174,7 @@ impl Run<'_> {
                 write().map_err(|error| error.error().to_string())
             }),
         };
-        Stopped::new(failed.error.clone(), Cause::Check(Box::new(failed)))
+        Stopped::new(failed.error.clone(), StopCause::Check(Box::new(failed)))
     }
 
     /// Writes the output, and counts what it contains.
@@ -201,5 +201,5 @@ fn dropped() -> Result<(), Box<Stopped>> {
     let Some((first, others)) = faults.split_first() else { return Ok(()) };
     let error = Error::new(format_args!("while it was dropped, {first}"));
     let error = others.iter().fold(error, Error::with_line).with_line("nothing was written");
-    Err(Stopped::new(error, Cause::Dropped))
+    Err(Stopped::new(error, StopCause::Dropped))
 }

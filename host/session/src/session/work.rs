@@ -10,13 +10,13 @@ use super::{
     run::Run,
 };
 use crate::{
-    check::Check,
+    check::OutputCheck,
     model::NotWritten,
     pipeline::{StatedRules, add_instruments},
     request::{Judging, Request},
     result::{Course, Finished, Stopped},
 };
-use relais::{pass::Instrument, pipeline::Pipeline, registry::Registry, report::write_json};
+use relais::{pass::PassInstrument, pipeline::Pipeline, registry::Registry, report::write_json};
 use serde_json::Value;
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -24,7 +24,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 pub(super) struct Work<'a> {
     pub all: &'a Registry,
     pub own: &'a [OwnPass],
-    pub instruments: &'a [Arc<dyn Instrument>],
+    pub instruments: &'a [Arc<dyn PassInstrument>],
     pub request: &'a Request,
     pub heard: &'a Heard<'a>,
     pub folder: Folder,
@@ -37,7 +37,7 @@ impl Work<'_> {
     pub fn run(&self) -> Result<Finished, Box<Stopped>> {
         let Self { request, heard, folder, began, .. } = self;
         let mut files = Files::of(request, self.all)?;
-        let check = request.check.is_wanted().then(|| Check::new(&request.check)).transpose()?;
+        let check = request.check.is_wanted().then(|| OutputCheck::new(&request.check)).transpose()?;
         let plan = self.plan(&mut files)?;
         let pipeline = folder.after(|| self.pipeline(&plan, &mut files))?;
         let input = Input::new(request, &plan, (&mut files, check.as_ref()), heard)?;

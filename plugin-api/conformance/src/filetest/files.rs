@@ -1,6 +1,6 @@
 //! The files of cases, and checking them in separate processes.
 
-use super::{Case, Failure, Outcome, Reason};
+use super::{Case, CaseFailure, CaseOutcome, Reason};
 use crate::{
     bench::Passes,
     journal::{Entry, Journal, Log},
@@ -38,16 +38,16 @@ impl CaseFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or is not a case.
-    pub fn read(&self) -> Result<Case, Failure> {
-        let unreadable = |error| Failure::new(Reason::Case, 1, format!("the file cannot be read: {error}"));
+    pub fn read(&self) -> Result<Case, CaseFailure> {
+        let unreadable = |error| CaseFailure::new(Reason::Case, 1, format!("the file cannot be read: {error}"));
         Case::parse(&self.folder, &fs::read_to_string(&self.path).map_err(unreadable)?)
     }
 
     /// Reads the case and runs it.
-    pub fn check(&self, passes: &dyn Passes) -> Outcome {
+    pub fn check(&self, passes: &dyn Passes) -> CaseOutcome {
         match self.read() {
             Ok(case) => case.check(passes),
-            Err(failure) => Outcome::failed(failure),
+            Err(failure) => CaseOutcome::failed(failure),
         }
     }
 }
@@ -116,17 +116,17 @@ impl Cases {
     ///
     /// # Errors
     /// Returns an error if no process can be started, or one ends before it begins to check.
-    pub fn supervise(&self, deadline: Duration, arguments: &[OsString]) -> io::Result<Vec<Outcome>> {
+    pub fn supervise(&self, deadline: Duration, arguments: &[OsString]) -> io::Result<Vec<CaseOutcome>> {
         let entries = supervise::supervise(Some(self.files.len()), deadline, FILETESTS, arguments)?;
         let outcomes = entries.into_iter().filter_map(|entry| match entry {
             Entry::Checked(name, outcome) => Some((name, outcome)),
             Entry::Finding(Finding { subject, kind, message, .. }) => {
-                Some((subject, Outcome::failed(Failure::new(Reason::Kind(kind), 1, message))))
+                Some((subject, CaseOutcome::failed(CaseFailure::new(Reason::Kind(kind), 1, message))))
             }
             _ => None,
         });
-        let mut outcomes: BTreeMap<String, Outcome> = outcomes.collect();
-        let lost = || Outcome::failed(Failure::new(Reason::Case, 1, "the file was removed before it was read"));
+        let mut outcomes: BTreeMap<String, CaseOutcome> = outcomes.collect();
+        let lost = || CaseOutcome::failed(CaseFailure::new(Reason::Case, 1, "the file was removed before it was read"));
         Ok(self.files.iter().map(|file| outcomes.remove(&file.name).unwrap_or_else(lost)).collect())
     }
 

@@ -1,6 +1,6 @@
 //! Reading a case: the header, the module and the expectation.
 
-use super::{Case, Failure, Reason};
+use super::{Case, CaseFailure, Reason};
 use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -40,7 +40,7 @@ impl Case {
     ///
     /// # Errors
     /// Returns the first fault in the header, or in the form of the expectation.
-    pub fn parse(folder: &str, source: &str) -> Result<Self, Failure> {
+    pub fn parse(folder: &str, source: &str) -> Result<Self, CaseFailure> {
         let (input, expected) = split(source);
         let is_blank = |line: &str| line.trim().is_empty() || line.trim_start().starts_with("//");
         let module = input.lines().position(|line| !is_blank(line)).unwrap_or(0) + 1;
@@ -88,15 +88,20 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value<T>(&self, key: &str, what: &str, read: impl Fn(&toml::Value) -> Option<T>) -> Result<Option<T>, Failure> {
+    fn value<T>(
+        &self,
+        key: &str,
+        what: &str,
+        read: impl Fn(&toml::Value) -> Option<T>,
+    ) -> Result<Option<T>, CaseFailure> {
         let Some(value) = self.table.get(key) else { return Ok(None) };
         let wrong = || fault(self.lines.of(key), format!("`{key}` is not {what}"));
         read(value).map(Some).ok_or_else(wrong)
     }
 }
 
-fn fault(line: usize, message: impl ToString) -> Failure {
-    Failure::new(Reason::Case, line, message)
+fn fault(line: usize, message: impl ToString) -> CaseFailure {
+    CaseFailure::new(Reason::Case, line, message)
 }
 
 /// The text before the expectation, and the expectation with the line of its beginning.
@@ -111,7 +116,7 @@ fn split(source: &str) -> (&str, Option<(usize, &str)>) {
     (source, None)
 }
 
-fn header(input: &str, lines: &mut Lines) -> Result<toml::Table, Failure> {
+fn header(input: &str, lines: &mut Lines) -> Result<toml::Table, CaseFailure> {
     let header: Vec<&str> = input.lines().map_while(|line| line.strip_prefix(HEADER)).collect();
     let stray = input.lines().skip(header.len()).position(|line| line.trim_start().starts_with(HEADER));
     if let Some(at) = stray {
@@ -136,7 +141,7 @@ fn header(input: &str, lines: &mut Lines) -> Result<toml::Table, Failure> {
     header.parse().map_err(malformed)
 }
 
-fn uncommented(first: usize, text: &str, lines: &mut Lines) -> Result<String, Failure> {
+fn uncommented(first: usize, text: &str, lines: &mut Lines) -> Result<String, CaseFailure> {
     let blank = text.lines().take_while(|line| line.trim().is_empty()).count();
     lines.expected = first + blank;
     let line = |(at, line): (usize, &str)| {
@@ -169,7 +174,7 @@ mod tests {
     const MODULE: &str = "def @main(%x) { %x }\n";
 
     fn failure(source: &str) -> (usize, String) {
-        let Failure { line, message, help, .. } = Case::parse("a.B", source).unwrap_err();
+        let CaseFailure { line, message, help, .. } = Case::parse("a.B", source).unwrap_err();
         (line, format!("{message}; {help}"))
     }
 

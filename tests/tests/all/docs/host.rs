@@ -3,7 +3,7 @@
 use relais::{
     instruments::Timing,
     ir::IRModule,
-    pass::{Instrument, PassContext, PassInfo, Verify},
+    pass::{PassContext, PassInfo, PassInstrument, Verify},
     plugin::{Origin, Policy, SearchDir, discover},
     registry::{Choices, Linked, Registry},
     report::Summary,
@@ -14,7 +14,7 @@ use relais_plugin_api::{
     options::Value,
 };
 use relais_session::{
-    Argument, Counts, Given, Listener, Notice, Request, Session,
+    Argument, Counts, Listener, ModelSource, Notice, Request, Session,
     check::CheckRequest,
     model::Model,
     pipeline::{Chosen, PipelineRequest},
@@ -67,7 +67,7 @@ fn parse(arguments: &[&str]) -> Result<Request, String> {
         }
     }
     match files.as_slice() {
-        [model, output] => Ok(Request { model: Given::File(model.clone()), ..request.to(output) }),
+        [model, output] => Ok(Request { model: ModelSource::File(model.clone()), ..request.to(output) }),
         _ => Err("name a model and an output".to_owned()),
     }
 }
@@ -148,7 +148,7 @@ struct PassCounter {
     n_passes: AtomicUsize,
 }
 
-impl Instrument for PassCounter {
+impl PassInstrument for PassCounter {
     fn name(&self) -> &str {
         "pass-counter"
     }
@@ -205,7 +205,7 @@ fn list_configs(registry: &Registry) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::docs::{MODEL, plugin_folders};
-    use relais::manager::RunOptions;
+    use relais::manager::ManagerOptions;
     use relais_plugin_api::text;
     use relais_tests::cli::folder;
     use std::fs;
@@ -250,7 +250,7 @@ mod tests {
     fn passes_of_the_program_run_beside_those_of_plugins() {
         let registry = registry(&plugin_folders());
         let library = PassLibrary::new(&registry);
-        let (after, report) = own_passes().run_with(&library, &module(), &RunOptions::default()).unwrap();
+        let (after, report) = own_passes().run_with(&library, &module(), &ManagerOptions::default()).unwrap();
         assert!(after.function("entry").is_some());
         assert_eq!(n_calls(&after), 6, "both functions lost a negation");
         let forgot = report.said.iter().filter(|said| said.pass == "main.ForgetNames").count();

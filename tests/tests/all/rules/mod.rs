@@ -14,8 +14,8 @@ mod sequences;
 
 use relais::{
     ir::IRModule,
-    manager::{self, Failure, Report, RunOptions},
-    pass::{Hook, Instrument, PassInfo, SkipReason},
+    manager::{self, Failure, ManagerOptions, RunReport},
+    pass::{Hook, PassInfo, PassInstrument, SkipReason},
     pipeline::{Disk, PipelineSpec},
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
@@ -85,19 +85,19 @@ fn changed(before: &IRModule, after: &IRModule) -> Vec<String> {
     names.filter(|name| !is_same(name)).collect()
 }
 
-fn run(pass: &Pass, module: &IRModule) -> Result<(IRModule, Report), RunError> {
-    pass.run_with(&library(), module, &RunOptions::default())
+fn run(pass: &Pass, module: &IRModule) -> Result<(IRModule, RunReport), RunError> {
+    pass.run_with(&library(), module, &ManagerOptions::default())
 }
 
-fn ran_well(pass: &Pass, module: &IRModule) -> (IRModule, Report) {
+fn ran_well(pass: &Pass, module: &IRModule) -> (IRModule, RunReport) {
     run(pass, module).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs a pipeline.
-fn run_toml(text: &str, module: &IRModule) -> Result<(IRModule, Report), Box<Failure>> {
+fn run_toml(text: &str, module: &IRModule) -> Result<(IRModule, RunReport), Box<Failure>> {
     let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
     let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
-    manager::run(&pipeline, module, &*REGISTRY, &RunOptions::default())
+    manager::run(&pipeline, module, &*REGISTRY, &ManagerOptions::default())
 }
 
 fn short(name: &str) -> &str {
@@ -105,13 +105,13 @@ fn short(name: &str) -> &str {
 }
 
 /// The passes that ran, sequences apart.
-fn executed(report: &Report) -> Vec<&str> {
+fn executed(report: &RunReport) -> Vec<&str> {
     let ran = report.executions.iter().filter(|execution| !matches!(execution.fate, manager::Fate::Skipped(_)));
     ran.map(|execution| short(&execution.name)).collect()
 }
 
 /// Returns the messages of passes.
-fn said(report: &Report) -> Vec<String> {
+fn said(report: &RunReport) -> Vec<String> {
     report.said.iter().map(|said| said.diagnostic.rec().message.to_string()).collect()
 }
 
@@ -142,7 +142,7 @@ impl Scribe {
     }
 }
 
-impl Instrument for Scribe {
+impl PassInstrument for Scribe {
     fn name(&self) -> &str {
         self.name
     }
@@ -178,9 +178,9 @@ impl Instrument for Scribe {
 }
 
 /// Scribes `a`, `b` and so on that write into one list, one of which fails.
-fn scribes(n: usize, failing: &str, hook: Hook, at: &'static str) -> (Events, Vec<Arc<dyn Instrument>>) {
+fn scribes(n: usize, failing: &str, hook: Hook, at: &'static str) -> (Events, Vec<Arc<dyn PassInstrument>>) {
     let events = Events::default();
-    let scribe = |&name: &&'static str| -> Arc<dyn Instrument> {
+    let scribe = |&name: &&'static str| -> Arc<dyn PassInstrument> {
         let fails = (name == failing).then_some((hook, at));
         Arc::new(Scribe { name, fails, events: events.clone(), ..Scribe::default() })
     };

@@ -19,6 +19,9 @@ pub(super) struct Imports {
 /// The kinds of item that have names.
 const ITEMS: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules!"];
 
+/// Those that are types.
+const TYPES: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
+
 /// The most re-exports on the way to an item.
 const MAX_STEPS: usize = 12;
 
@@ -45,6 +48,27 @@ impl Imports {
     /// The file of a module.
     pub(super) fn file(&self, module: &Module) -> &str {
         &self.files[module].0
+    }
+
+    /// The types that users of the crate can name, each with its file.
+    pub(super) fn public_types(&self) -> BTreeSet<(String, String)> {
+        let mut types = BTreeSet::new();
+        let (mut open, mut seen) = (vec![Module::new()], BTreeSet::new());
+        while let Some(module) = open.pop() {
+            let Some((file, code)) = self.files.get(&module).filter(|_| seen.insert(module.clone())) else { continue };
+            types.extend(public(code, &TYPES).map(|name| (name, file.clone())));
+            open.extend(public(code, &["mod"]).map(|name| [&module[..], &[name]].concat()));
+            for (target, name) in exported(code).iter().filter_map(|path| self.resolve(&module, path, 0)) {
+                let (file, code) = &self.files[&target];
+                match name.as_str() {
+                    "" | "*" => open.push(target),
+                    _ => {
+                        types.extend(public(code, &TYPES).filter(|item| *item == name).map(|name| (name, file.clone())))
+                    }
+                }
+            }
+        }
+        types
     }
 
     /// The modules that each module uses: those that define what it names, by a path, an import or a glob. Names of an
@@ -199,6 +223,25 @@ fn defined(code: &str) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// The names of the public items of these kinds in a code, but not those in modules that it writes out.
+fn public<'a>(code: &'a str, kinds: &'a [&str]) -> impl Iterator<Item = String> + 'a {
+    code.lines().filter_map(move |line| {
+        let item = line.strip_prefix("pub ")?;
+        let (kind, name) = item.strip_prefix("unsafe ").unwrap_or(item).split_once(' ')?;
+        let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+        kinds.contains(&kind).then(|| name.to_owned())
+    })
+}
+
+/// The paths that a code imports for its users.
+fn exported(code: &str) -> Vec<Module> {
+    let mut paths = Vec::new();
+    for (at, start) in code.match_indices("pub use ").filter(|(at, _)| *at == 0 || code[..*at].ends_with('\n')) {
+        tree(&code[at + start.len()..], Vec::new(), &mut paths);
+    }
+    paths
 }
 
 /// The imports of a code, by the last name of each path.

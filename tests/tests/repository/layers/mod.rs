@@ -2,6 +2,7 @@
 //! lists.
 
 mod imports;
+mod public_names;
 
 use crate::architecture::{root, sources};
 use imports::{Imports, Module};

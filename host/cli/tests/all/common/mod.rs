@@ -3,7 +3,7 @@
 
 use relais::{
     ir::*,
-    loaded::{Outcome, PassFailure},
+    loaded::{PassFailure, PassOutcome},
     pass::RunCx,
     plugin::{Discovery, Policy, Refusal, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
@@ -193,7 +193,7 @@ pub fn text(value: &str) -> Value {
 }
 
 /// Makes and runs a pass.
-pub fn run(registry: &Registry, pass: &str, options: &Value, module: &IRModule) -> Result<Outcome, PassFailure> {
+pub fn run(registry: &Registry, pass: &str, options: &Value, module: &IRModule) -> Result<PassOutcome, PassFailure> {
     let pass = registry.create(pass, options).unwrap_or_else(|error| panic!("{error}"));
     pass.run(module, &RunCx::new(registry))
 }
