@@ -204,7 +204,7 @@ pub(crate) fn optimize(
 pub(crate) fn output(path: &Path, external_data: &str) -> PyResult<OutputRequest> {
     // Standard output is none of a library's.
     let path = if path.as_os_str() == "-" { Path::new(".").join(path) } else { path.to_owned() };
-    Ok(OutputRequest { path, external_data: value::external_data(external_data)?, ..Output::default() })
+    Ok(OutputRequest { path, external_data: value::external_data(external_data)?, ..OutputRequest::default() })
 }
 
 /// What decides about the result beside the model: the pipeline with all its options, and the plugins that provide its

@@ -139,7 +139,7 @@ impl Passes for Own<'_> {
         let library = library_of(self.registry.registry());
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
         let ran = context.scope(|_| {
-            let options = ManagerOptions { cancel: self.listener.cancel(), ..RunOptions::default() };
+            let options = ManagerOptions { cancel: self.listener.cancel(), ..ManagerOptions::default() };
             self.pass.run_with(&library, module, &options)
         });
         match ran.map_err(PassError::new)? {

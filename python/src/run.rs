@@ -191,7 +191,7 @@ pub(crate) fn run<T: Send>(
         py.detach(|| {
             let pool = pool(threads)?;
             let options =
-                ManagerOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..RunOptions::default() };
+                ManagerOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..ManagerOptions::default() };
             let work = || within(&state, || work(&options));
             Ok(match pool {
                 Some(pool) => with_threads(pool, work),

@@ -9,7 +9,7 @@ use super::{
 use relais::{
     instruments::find as find_built_in,
     ir::attr_kind,
-    listing::{Listed, ListedRule, NOT_USED, PassInstrument, headline, instruments, list_json, rules_of},
+    listing::{Listed, ListedInstrument, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     options::{OptionKind, OptionSchema},
     pass::Catalogue,
     pipeline::{BUILT_IN, built_in},
@@ -113,9 +113,9 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         found.push(describe(record, provider));
     }
     if args.markdown {
-        let own = find_built_in(name).map(PassInstrument::from);
+        let own = find_built_in(name).map(ListedInstrument::from);
         let facts = || registry.instrument(name).is_ok().then(|| Catalogue::instrument(&registry, name).ok()).flatten();
-        found.extend(own.or_else(|| facts().map(PassInstrument::from)).map(|it| markdown::instrument(&it)));
+        found.extend(own.or_else(|| facts().map(ListedInstrument::from)).map(|it| markdown::instrument(&it)));
         let Some(page) = found.first() else { return Err(no_page(&registry, name)) };
         return terminal::print(page);
     }
@@ -133,7 +133,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     }));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
-    found.extend(find_built_in(name).map(|it| describe_instrument(&PassInstrument::from(it))));
+    found.extend(find_built_in(name).map(|it| describe_instrument(&ListedInstrument::from(it))));
     let instrument = registry.instrument(name);
     if instrument.is_ok() {
         let facts = Catalogue::instrument(&registry, name).ok();
@@ -211,12 +211,12 @@ fn describe_rules(pass: &PassRecord) -> String {
 }
 
 /// The plugin of an instrument, and its version.
-fn origin(it: &PassInstrument) -> String {
+fn origin(it: &ListedInstrument) -> String {
     it.from.as_ref().map_or_else(|| BUILT_IN_PLUGIN.into(), |(plugin, version)| format!("{plugin} {version}"))
 }
 
-pub(super) fn describe_instrument(it: &PassInstrument) -> String {
-    let PassInstrument { name, doc, options, .. } = it;
+pub(super) fn describe_instrument(it: &ListedInstrument) -> String {
+    let ListedInstrument { name, doc, options, .. } = it;
     format!("instrument {name}\n  plugin   {}\n{}{}", origin(it), paragraph(doc), describe_options(options))
 }
 

@@ -1,7 +1,7 @@
 //! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
 use relais::{
-    listing::PassInstrument,
+    listing::ListedInstrument,
     options::{OptionKind, OptionSchema},
     plugin::{PassRecord, StatisticRecord},
     registry::Provider,
@@ -38,7 +38,7 @@ pub(super) fn pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
 }
 
 /// The page of an instrument.
-pub(super) fn instrument(it: &PassInstrument) -> String {
+pub(super) fn instrument(it: &ListedInstrument) -> String {
     let mut out = format!("# {}\n\n", it.name);
     paragraphs(&mut out, &it.doc);
     let plugin = it.from.as_ref().map_or_else(|| "built in".into(), |(name, _)| code(name));

@@ -5,7 +5,7 @@ use super::list::{
 };
 use relais::{
     inspect::{Inspection, Objection},
-    listing::{PassInstrument, operator_json, option_json, pass_json},
+    listing::{ListedInstrument, operator_json, option_json, pass_json},
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ fn records_text(records: &Records) -> Vec<String> {
     parts.extend(options.map(|option| format!("option {}\n{}", option.name, describe_option(option, "  "))));
     parts.extend(records.instruments.iter().map(|instrument| {
         let plugin = &records.plugin;
-        describe_instrument(&PassInstrument {
+        describe_instrument(&ListedInstrument {
             name: instrument.name.clone(),
             from: Some((plugin.name.clone(), plugin.version.to_string())),
             doc: instrument.doc.clone(),

@@ -2,7 +2,7 @@
 
 use crate::{error::Error, model::NotWritten};
 use relais::{
-    files::{Destination, Existing, Place, is_same_file},
+    files::{Destination, Existing, WriteTarget, is_same_file},
     pipeline::spec::{RunSpec, SpecValue},
 };
 use std::path::Path;
@@ -21,8 +21,8 @@ impl Outputs {
     pub fn add(&mut self, what: &'static str, path: &Path, existing: Existing) -> Result<Destination, NotWritten> {
         let new = Destination::of_argument(path, existing).map_err(|error| NotWritten::File(what, error))?;
         let rival = self.all.iter().find(|(_, other)| match (new.place(), other.place()) {
-            (Place::File(a), Place::File(b)) => is_same_file(a, b),
-            (Place::StandardOutput, Place::StandardOutput) => true,
+            (WriteTarget::File(a), WriteTarget::File(b)) => is_same_file(a, b),
+            (WriteTarget::StandardOutput, WriteTarget::StandardOutput) => true,
             _ => false,
         });
         if let Some((other, _)) = rival {
@@ -63,6 +63,6 @@ impl Outputs {
 
     /// Whether something is written to standard output.
     pub fn take_standard_output(&self) -> bool {
-        self.all.iter().any(|(_, output)| *output.place() == Place::StandardOutput)
+        self.all.iter().any(|(_, output)| *output.place() == WriteTarget::StandardOutput)
     }
 }

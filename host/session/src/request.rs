@@ -128,7 +128,7 @@ impl Request {
 
     /// The same with a file for the result.
     pub fn to(self, output: impl Into<PathBuf>) -> Self {
-        Self { output: Some(OutputRequest { path: output.into(), ..Output::default() }), ..self }
+        Self { output: Some(OutputRequest { path: output.into(), ..OutputRequest::default() }), ..self }
     }
 
     /// The same with another pipeline.

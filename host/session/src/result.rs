@@ -73,7 +73,7 @@ pub enum StopCause {
     /// A pass or an instrument failed. Its reports are in the [`Course`].
     Failed(Box<Failure>),
     /// The result differs from the model, or cannot be compared with it.
-    OutputCheck(Box<CheckFailed>),
+    Check(Box<CheckFailed>),
     /// The result, or something else, cannot be written.
     NotWritten(NotWritten),
     /// A plugin failed while its objects were dropped.

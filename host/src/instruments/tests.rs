@@ -50,7 +50,7 @@ impl Ran {
 fn run(instruments: &str, steps: &str) -> Ran {
     let pipeline = resolve(instruments, steps).unwrap_or_else(|faults| panic!("{faults}"));
     let kept = Arc::new(Kept::default());
-    let options = ManagerOptions { output: Some(kept.clone()), ..RunOptions::default() };
+    let options = ManagerOptions { output: Some(kept.clone()), ..ManagerOptions::default() };
     let result = manager::run(&pipeline, &module(), &fakes(), &options);
     Ran { printed: kept.text(), styled: kept.styled(), result }
 }
@@ -350,7 +350,7 @@ fn r20_what_other_instruments_take_is_not_the_passes_time() {
 
     let pipeline = resolve("", "\"Nothing\"").unwrap();
     let timing = Arc::new(Timing::default());
-    let options = ManagerOptions { instruments: vec![timing.clone(), Arc::new(Slow)], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![timing.clone(), Arc::new(Slow)], ..ManagerOptions::default() };
     assert!(manager::run(&pipeline, &module(), &fakes(), &options).is_ok());
     let times = timing.times();
     let millis = |at: usize| times[at].total.as_millis();

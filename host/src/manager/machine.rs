@@ -81,7 +81,7 @@ enum End<'a> {
 /// Why a pass runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    ResolvedStep,
+    Step,
     /// Something requires it; whether it should run has been asked, under `transitive`.
     Requirement,
 }

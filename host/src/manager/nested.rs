@@ -46,7 +46,7 @@ pub(crate) fn run_nested(
         verify: Some(nest.verify),
         remarks: cx.remarks,
         cancel: Some(cx.cancel),
-        ..RunOptions::default()
+        ..ManagerOptions::default()
     };
     let inner = RunCx { nest, ..*cx };
     match Machine::new(pipeline, module.clone(), cx.catalogue, &options).run_within(&watch, &inner) {

@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, fmt::Display, sync::PoisonError};
 
 /// The remaining steps and passes, each with its place in the pipeline.
 enum Todo<'a> {
-    ResolvedStep(usize, String),
+    Step(usize, String),
     /// A pass, and whether what it requires is asked, too.
     Pass(usize, String, bool),
     /// The pass itself, after what it requires.

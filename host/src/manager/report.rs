@@ -150,7 +150,7 @@ pub enum FailureKind {
         error: PassError,
     },
     /// An instrument.
-    PassInstrument(HookFault),
+    Instrument(HookFault),
 }
 
 impl FailureKind {

@@ -169,7 +169,7 @@ type PassOutcome = Result<(IRModule, RunReport), Box<Failure>>;
 
 fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (PassOutcome, Arc<Scribe>) {
     let scribe = Arc::new(scribe);
-    let options = ManagerOptions { instruments: vec![scribe.clone()], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![scribe.clone()], ..ManagerOptions::default() };
     (super::run(&resolve(text, fakes), &module(), fakes, &options), scribe)
 }
 
@@ -349,7 +349,7 @@ fn steps_wait_for_their_operator() {
 fn cancellation_stops_whatever_the_policy() {
     let fakes = fakes();
     let cancel = AtomicBool::new(true);
-    let options = ManagerOptions { cancel: Some(&cancel), ..RunOptions::default() };
+    let options = ManagerOptions { cancel: Some(&cancel), ..ManagerOptions::default() };
     let pipeline = resolve("on_failure = \"skip\"\nsteps = [\"A\"]", &fakes);
     assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
     assert_eq!(fakes.ran(), "");
@@ -359,7 +359,7 @@ fn cancellation_stops_whatever_the_policy() {
 fn timing_is_a_tree_and_right_after_a_fault() {
     let fakes = fakes();
     let timing = Arc::new(Timing::default());
-    let options = ManagerOptions { instruments: vec![timing.clone()], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![timing.clone()], ..ManagerOptions::default() };
     let pipeline = resolve("name = \"p\"\nsteps = [\"A\", \"F\"]", &fakes);
     assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
     let shape: Vec<(String, usize)> =
@@ -374,8 +374,11 @@ fn a_run_stops_after_so_many_executions() {
     let fakes = fakes();
     let stopped = |text: &str, stop_after| {
         let scribe = Arc::new(Scribe::default());
-        let options =
-            ManagerOptions { stop_after: Some(stop_after), instruments: vec![scribe.clone()], ..RunOptions::default() };
+        let options = ManagerOptions {
+            stop_after: Some(stop_after),
+            instruments: vec![scribe.clone()],
+            ..ManagerOptions::default()
+        };
         let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &options).unwrap();
         let main = module.function(MAIN).unwrap();
         (fakes.ran(), report.stopped_after, main.bindings(main.body()).len(), scribe.said())

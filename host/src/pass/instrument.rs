@@ -189,11 +189,11 @@ pub enum Hook {
     /// See [`PassInstrument::counted`].
     Counted,
     /// See [`PassInstrument::said`].
-    PassMessage,
+    Said,
     /// See [`PassInstrument::took`].
     Took,
     /// See [`PassInstrument::findings`].
-    InstrumentFindings,
+    Findings,
 }
 
 impl Hook {

@@ -71,7 +71,7 @@ impl Pipeline {
     /// With its own stack: steps may be nested more deeply than the program's stack allows.
     fn steps(&self, out: &mut String) {
         enum Work<'a> {
-            ResolvedStep(usize),
+            Step(usize),
             Text(&'a str),
             Owned(String),
             Deeper,

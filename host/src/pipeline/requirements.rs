@@ -59,7 +59,7 @@ struct Frame {
 /// Whether a pass's own requirements are followed: in direct mode those of steps are, those of requirements are not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Role {
-    ResolvedStep,
+    Step,
     Requirement,
 }
 

@@ -83,7 +83,7 @@ pub enum Refusal {
         why: String,
     },
     /// Its entry symbol is missing or is not a plugin's.
-    SpecEntry {
+    Entry {
         /// The symbol.
         symbol: String,
         /// The error.

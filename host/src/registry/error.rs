@@ -15,7 +15,7 @@ pub enum Named {
     /// Passes.
     Pass,
     /// Instruments.
-    PassInstrument,
+    Instrument,
     /// Pipelines.
     Pipeline,
 }

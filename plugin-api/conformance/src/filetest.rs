@@ -194,7 +194,7 @@ impl Case {
         }
     }
 
-    fn expectation(&self, before: &str, text: &str, difference: Option<TensorDifference>) -> Option<CaseFailure> {
+    fn expectation(&self, before: &str, text: &str, difference: Option<Difference>) -> Option<CaseFailure> {
         let (unchanged, module) = (self.lines.of("unchanged"), self.lines.module);
         let fail = |reason, line, message: String| Some(CaseFailure::new(reason, line, message));
         match (&self.expected, self.unchanged, difference) {

@@ -335,7 +335,7 @@ impl Trial<'_> {
             match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
                 Ok(new) => before = new.unwrap_or(before),
                 // It fails for a reason of its own, which is tested separately.
-                Err(_) => return CaseOutcome { is_error: true, ..Outcome::default() },
+                Err(_) => return CaseOutcome { is_error: true, ..CaseOutcome::default() },
             }
         }
         self.check(source, &before, options)

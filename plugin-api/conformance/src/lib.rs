@@ -298,7 +298,7 @@ impl Kit {
     }
 
     fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<KitReport> {
-        let mut report = KitReport { seed: self.settings.seed, ..Report::default() };
+        let mut report = KitReport { seed: self.settings.seed, ..KitReport::default() };
         let n_items = Some(self.settings.only.len()).filter(|&n| n > 0);
         for entry in supervise::supervise(n_items, self.settings.deadline, check, arguments)? {
             match entry {

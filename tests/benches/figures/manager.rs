@@ -29,7 +29,7 @@ fn overhead() {
     library.register(&Pass::module("own.Nothing", 0, |_, _| Ok(None)));
     let mut module = IRModule::new();
     module.set_function(MAIN, models::chain(10));
-    let options = ManagerOptions { verify: Some(Verify::Off), ..RunOptions::default() };
+    let options = ManagerOptions { verify: Some(Verify::Off), ..ManagerOptions::default() };
     for name in ["own.Nothing", "sample.Nothing"] {
         let text = format!("steps = [{}]", vec![format!("{name:?}"); N_STEPS as usize].join(", "));
         let spec = PipelineSpec::parse("overhead.toml", &text, &Disk).expect("it is a pipeline");
@@ -64,7 +64,7 @@ fn threads() {
         "opt_level = 3\nsteps = [\"InferType\", \"EliminateCommonSubexpr\", \"FoldConstant\", \"DeadCodeElimination\"]";
     let spec = PipelineSpec::parse("threads.toml", text, &Disk).expect("it is a pipeline");
     let pipeline = spec.resolve(&registry).expect("the passes are there");
-    let options = ManagerOptions { verify: Some(Verify::Off), ..RunOptions::default() };
+    let options = ManagerOptions { verify: Some(Verify::Off), ..ManagerOptions::default() };
     let pools = [1, 2].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("threads start"));
     let run = |pool: &rayon::ThreadPool| {
         pool.install(|| drop(black_box(manager::run(&pipeline, &module, &registry, &options))));

@@ -43,7 +43,7 @@ fn module() -> IRModule {
 }
 
 fn run(registry: &Registry, text: &str, instruments: Vec<Arc<dyn PassInstrument>>) -> Outcome {
-    let options = ManagerOptions { instruments, ..RunOptions::default() };
+    let options = ManagerOptions { instruments, ..ManagerOptions::default() };
     manager::run(&pipeline(registry, text), &module(), registry, &options)
 }
 
@@ -325,7 +325,7 @@ fn reviewed(text: &str, options: &[(&str, Value)]) -> (Option<String>, Vec<Strin
     let registry = registry(&["rules"]);
     let reviewer = Catalogue::create_instrument(&registry, "acme.Reviewer", &table(options)).unwrap();
     let module = text::parse_str("def @main(%x) { %1 = Relu(%x); %2 = Relu(%1); %2 }").unwrap();
-    let run_options = ManagerOptions { instruments: vec![reviewer], ..RunOptions::default() };
+    let run_options = ManagerOptions { instruments: vec![reviewer], ..ManagerOptions::default() };
     let outcome = manager::run(&pipeline(&registry, text), &module, &registry, &run_options);
     let (failure, report) = match outcome {
         Ok((_, report)) => (None, report),

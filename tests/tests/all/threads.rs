@@ -53,7 +53,7 @@ fn five_hundred_functions_come_out_the_same_by_one_two_and_eight_threads() {
     let pipeline = spec.resolve(&registry).expect("the passes are linked");
     let run = |n_threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().expect("threads start");
-        let options = ManagerOptions { remarks: Remarks::Show, ..RunOptions::default() };
+        let options = ManagerOptions { remarks: Remarks::Show, ..ManagerOptions::default() };
         let ran = pool.install(|| manager::run(&pipeline, &module, &registry, &options));
         let (out, report) = ran.unwrap_or_else(|failure| panic!("{failure}"));
         let said: Vec<String> = report.said.iter().map(ToString::to_string).collect();

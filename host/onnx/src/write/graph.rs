@@ -258,7 +258,9 @@ impl<'w> Writer<'w> {
                 // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
                 kind::TUPLE_GET_ITEM | kind::TUPLE => {}
                 _ => {
-                    return Err(OnnxError::new(ErrorKind::NotExpressible("such a binding")).within(|| format!("`{id}`")));
+                    return Err(
+                        OnnxError::new(ErrorKind::NotExpressible("such a binding")).within(|| format!("`{id}`"))
+                    );
                 }
             }
         }

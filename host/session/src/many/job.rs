@@ -80,7 +80,7 @@ impl Job {
         {
             return ModelRow { is_known: true, ..known.clone() };
         }
-        let row = ModelRow { model: self.name(), key, ..Row::default() };
+        let row = ModelRow { model: self.name(), key, ..ModelRow::default() };
         let row = match read.and_then(|read| self.result(read, runner, store)) {
             Ok((files, calls, cached)) => {
                 self.forget_others(&files);

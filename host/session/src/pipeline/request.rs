@@ -61,7 +61,7 @@ pub enum Chosen {
     /// One in TOML, with the name that its faults show.
     Toml(Argument),
     /// One that was read or made.
-    ModelSource(Box<PipelineSpec>),
+    Given(Box<PipelineSpec>),
 }
 
 /// Why there is no pipeline.

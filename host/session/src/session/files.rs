@@ -7,7 +7,7 @@ use crate::{
     request::{OutputRequest, Request},
 };
 use relais::{
-    files::{Destination, Existing, Place},
+    files::{Destination, Existing, WriteTarget},
     ir::IRModule,
     onnx::{ExternalData, StatedTypes, WriteOptions, WriteReport, strip},
     registry::Registry,
@@ -105,7 +105,7 @@ impl OutputRequest {
 
 /// The contents of what was written, as the next reader will see it: some constants are nodes in the file.
 pub(super) fn contents(module: &IRModule, destination: &Destination, written: &WriteReport) -> Result<Summary, Error> {
-    let Place::File(path) = destination.place() else {
+    let WriteTarget::File(path) = destination.place() else {
         return Ok(Summary::of(module, Some(written.model_bytes), ""));
     };
     let Model { module, n_bytes, .. } = Model::read(path)?;

@@ -109,7 +109,7 @@ impl Run<'_> {
             stop_after: self.request.stop_after,
             cancel: self.heard.cancel(),
             progress: self.heard.progress(),
-            ..RunOptions::default()
+            ..ManagerOptions::default()
         }
     }
 

@@ -137,7 +137,7 @@ fn r18_a_second_fault_is_attached_to_the_first() {
     assert_eq!((fault.instrument.as_str(), fault.also[0].instrument.as_str()), ("b", "a"));
     let spec = PipelineSpec::parse("p.toml", "steps = [\"Fails\"]", &Disk).unwrap();
     let pipeline = spec.resolve(&*REGISTRY).unwrap();
-    let options = RunOptions { instruments: vec![failing("c", (Hook::Exit, ""))], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![failing("c", (Hook::Exit, ""))], ..ManagerOptions::default() };
     let failure = manager::run(&pipeline, &module(), &*REGISTRY, &options).map(|_| ()).unwrap_err();
     assert_eq!(
         failure.to_string(),

@@ -94,7 +94,7 @@ fn r02_all_shipped_passes_fold_before_they_clean_up_and_print_nothing() {
     let shipped = Registry::new(Default::default(), Linked::Include, &Choices::new());
     let spec = PipelineSpec::parse("p.toml", "opt_level = 3\nsteps = [{ passes = \"level<=3\" }]", &Disk).unwrap();
     let pipeline = spec.resolve(&shipped).unwrap_or_else(|faults| panic!("{faults}"));
-    let (_, report) = manager::run(&pipeline, &module(), &shipped, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &shipped, &ManagerOptions::default()).unwrap();
     let ran: Vec<&str> = executed(&report);
     let at = |name: &str| ran.iter().position(|it| *it == name).unwrap_or_else(|| panic!("{name}: {ran:?}"));
     assert!(at("InferType") < at("FoldConstant") && at("FoldConstant") < at("EliminateCommonSubexpr"));
@@ -111,7 +111,7 @@ fn r06_a_veto_of_a_requirement_holds_for_what_requires_it_unless_direct() {
     let run = |dependencies| {
         let scribe = Arc::new(Scribe { vetoes: Some("Nothing"), ..Scribe::default() });
         let context = Arc::new(library.context().instrument(scribe).build().unwrap());
-        let options = RunOptions { dependencies: Some(dependencies), ..RunOptions::default() };
+        let options = ManagerOptions { dependencies: Some(dependencies), ..ManagerOptions::default() };
         let (_, report) = context.scope(|_| sequence.run_with(&library, &module(), &options).unwrap()).unwrap();
         (executed(&report).len(), report.warnings)
     };

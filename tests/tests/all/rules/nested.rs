@@ -14,7 +14,7 @@ fn watched(scribe: Scribe, text: &str) -> (Vec<String>, Ran) {
     let events = scribe.events.clone();
     let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
     let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
-    let options = RunOptions { instruments: vec![Arc::new(scribe)], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![Arc::new(scribe)], ..ManagerOptions::default() };
     let result = manager::run(&pipeline, &module(), &*REGISTRY, &options);
     let events = taken(&events).into_iter().filter(|event| !event.ends_with(" p"));
     (events.collect(), result)
@@ -102,7 +102,8 @@ fn r20_dumps_and_traces_number_a_nested_pass_within_its_step() {
     let twice = parse(
         "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = Relu(%x);\n  %1 = Relu(%0);\n  %1\n}\n",
     );
-    manager::run(&pipeline, &twice, &*REGISTRY, &RunOptions::default()).unwrap_or_else(|failure| panic!("{failure}"));
+    manager::run(&pipeline, &twice, &*REGISTRY, &ManagerOptions::default())
+        .unwrap_or_else(|failure| panic!("{failure}"));
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
     let index: Vec<serde_json::Value> =
         read(&dir.join("index.jsonl")).lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -59,7 +59,7 @@ fn r21_setting_a_field_of_an_option_leaves_its_neighbours_as_they_are() {
             spec.settings.push(entry.unwrap_or_else(|fault| panic!("{fault:?}")));
         }
         let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
-        let (_, report) = manager::run(&pipeline, &module(), &*REGISTRY, &RunOptions::default()).unwrap();
+        let (_, report) = manager::run(&pipeline, &module(), &*REGISTRY, &ManagerOptions::default()).unwrap();
         said(&report).concat()
     };
     let ask = "steps = [\"AskOptions\"]";
@@ -178,7 +178,7 @@ fn measured(path: &Path, settings: &[&str]) -> Result<(String, String), String> 
         spec.settings.push(parse_setting(&mut spec.sources, "--set", setting).unwrap());
     }
     let pipeline = spec.resolve(&*REGISTRY).map_err(|faults| faults.to_string())?;
-    let (_, report) = manager::run(&pipeline, &module(), &*REGISTRY, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &*REGISTRY, &ManagerOptions::default()).unwrap();
     Ok((said(&report).concat(), pipeline.print()))
 }
 

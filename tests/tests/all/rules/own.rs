@@ -33,13 +33,13 @@ fn resolved(library: &PassLibrary<'_>, text: &str) -> relais::pipeline::Pipeline
 
 #[test]
 fn r01_a_rewrite_of_the_program_rewrites_counts_and_says_why_not() {
-    let options = RunOptions { remarks: Remarks::Show, ..RunOptions::default() };
+    let options = ManagerOptions { remarks: Remarks::Show, ..ManagerOptions::default() };
     let (after, report) = relu_relu().run_with(&library(), &relus(), &options).unwrap();
     assert_eq!(print(&after).matches("Relu(").count(), 1, "{}", print(&after));
     let counted: Vec<_> = report.statistics.iter().map(|it| (it.pass.as_str(), it.name.as_str(), it.count)).collect();
     assert_eq!(counted, [("my.ReluRelu", "rewritten", 1)]);
     assert!(said(&report).contains(&"no other is before it".to_owned()), "{:?}", said(&report));
-    let (same, report) = relu_relu().run_with(&library(), &after, &RunOptions::default()).unwrap();
+    let (same, report) = relu_relu().run_with(&library(), &after, &ManagerOptions::default()).unwrap();
     assert_eq!((print(&same), report.executions[0].fate.clone()), (print(&after), manager::Fate::Unchanged));
 }
 
@@ -54,7 +54,7 @@ fn r14_a_rewrite_of_the_program_over_loop_programs_is_offered_core_operators() {
          prim @k(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {\n  for %i in 0..4 {\n    \
          %y[%i] = -(-(-%x[%i]));\n  }\n}\n",
     );
-    let options = RunOptions { remarks: Remarks::Show, ..RunOptions::default() };
+    let options = ManagerOptions { remarks: Remarks::Show, ..ManagerOptions::default() };
     let (after, report) = twice.run_with(&library(), &program, &options).unwrap();
     let text = print(&after);
     assert!(text.contains("%y[%i] = -%x[%i];") && text.matches("= Neg(").count() == 2, "{text}");
@@ -127,7 +127,7 @@ fn r21_a_pass_of_the_program_has_options_as_those_of_plugins() {
     library.register(&with_depth(Some(Value::Int(3))));
     let asked = |text: &str| {
         let pipeline = resolved(&library, text);
-        said(&manager::run(&pipeline, &module(), &library, &RunOptions::default()).unwrap().1)
+        said(&manager::run(&pipeline, &module(), &library, &ManagerOptions::default()).unwrap().1)
     };
     let text = "steps = [\"my.Deep\", { pass = \"Deep\", options = { depth = 7 } }]";
     assert_eq!(asked(text), ["depth 3", "depth 7"]);
@@ -165,7 +165,7 @@ fn r21_a_program_registers_options_of_contexts_for_its_passes() {
     let asked = |value: Value| -> Result<Vec<String>, String> {
         let context = library.context().config("my.depth", value).build().map_err(|faults| faults.to_string())?;
         let _guard = Arc::new(context).enter().map_err(|error| error.to_string())?;
-        Ok(said(&pass.run_with(&library, &module(), &RunOptions::default()).unwrap().1))
+        Ok(said(&pass.run_with(&library, &module(), &ManagerOptions::default()).unwrap().1))
     };
     assert_eq!(asked(Value::Int(7)).unwrap(), ["depth 7"]);
     let wrong = asked(Value::Int(10)).unwrap_err();
@@ -220,7 +220,7 @@ fn r25_a_provider_is_named_and_left_alone_instead_of_the_program() {
     library.register(&provided(Pass::module("py.Fails", 0, |_, _| Err("told to fail".into()))));
     library.register(&provided(Pass::module("py.Other", 0, |_, _| Ok(None))));
     let pipeline = resolved(&library, "on_failure = \"quarantine\"\nsteps = [\"py.Fails\", \"py.Other\", \"Nothing\"]");
-    let (_, report) = manager::run(&pipeline, &module(), &library, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &library, &ManagerOptions::default()).unwrap();
     assert_eq!(executed(&report), ["Fails", "Nothing"]);
     assert!(report.warnings[0].contains("of plugin `python module acme.passes` 1.2.0 failed"), "{:?}", report.warnings);
 }
@@ -269,7 +269,7 @@ impl Progress for Listens {
 #[test]
 fn r20_whoever_runs_passes_in_a_context_hears_what_they_say_and_count() {
     let (listens, library) = (Listens::default(), library());
-    let options = RunOptions { progress: Some(&listens), ..RunOptions::default() };
+    let options = ManagerOptions { progress: Some(&listens), ..ManagerOptions::default() };
     let sequence = Pass::sequence("s", [with_depth(Some(Value::Int(3))), relu_relu()]);
     let context = Arc::new(library.context().build().unwrap());
     context.scope(|_| sequence.run_with(&library, &relus(), &options).unwrap()).unwrap();
@@ -295,7 +295,7 @@ fn r09_a_run_on_a_pool_has_the_context_of_who_asked() {
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let library = library();
-    let options = RunOptions { pool: Some(&pool), ..RunOptions::default() };
+    let options = ManagerOptions { pool: Some(&pool), ..ManagerOptions::default() };
     let context = Arc::new(library.context().opt_level(5).build().unwrap());
     let module = functions(3, |_| true);
     context.scope(|_| looks.run_with(&library, &module, &options).unwrap()).unwrap();

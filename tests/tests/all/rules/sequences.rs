@@ -24,7 +24,7 @@ fn n_said(said: &Arc<Mutex<Vec<&'static str>>>) -> usize {
 
 fn at_level(library: &PassLibrary, opt_level: u8, pass: &Pass) -> Result<(IRModule, Report), RunError> {
     let context = Arc::new(library.context().opt_level(opt_level).build().unwrap());
-    context.scope(|_| pass.run_with(library, &module(), &RunOptions::default())).unwrap()
+    context.scope(|_| pass.run_with(library, &module(), &ManagerOptions::default())).unwrap()
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn r25_a_quarantine_holds_for_passes_that_a_pass_runs() {
         let text = format!("on_failure = {policy:?}\nsteps = [\"acme.Fails\", \"my.Runs\"]");
         let spec = PipelineSpec::parse("p.toml", &text, &Disk).unwrap();
         let pipeline = spec.resolve(&library).unwrap();
-        let options = RunOptions { instruments, ..RunOptions::default() };
+        let options = ManagerOptions { instruments, ..ManagerOptions::default() };
         manager::run(&pipeline, &module(), &library, &options).unwrap();
         taken(&events)
     };
@@ -172,7 +172,7 @@ fn r25_a_pass_that_fails_within_another_one_is_in_quarantine_afterwards() {
     library.register(&runs);
     let text = "on_failure = \"quarantine\"\nsteps = [\"my.Runs\", \"acme.Nothing\"]";
     let pipeline = PipelineSpec::parse("p.toml", text, &Disk).unwrap().resolve(&library).unwrap();
-    let (_, report) = manager::run(&pipeline, &module(), &library, &RunOptions::default()).unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &library, &ManagerOptions::default()).unwrap();
     let fates: Vec<_> = report.executions.iter().map(|it| matches!(it.fate, manager::Fate::Skipped(_))).collect();
     assert_eq!(fates, [false, true]);
 }
@@ -183,7 +183,7 @@ fn r17_instruments_of_a_call_watch_it_beside_those_of_the_context() {
     let [first, second] = instruments.try_into().unwrap_or_else(|_| panic!("there are two"));
     let library = library();
     let context = library.context().build().unwrap().with_instruments(vec![first]);
-    let options = RunOptions { instruments: vec![second], ..RunOptions::default() };
+    let options = ManagerOptions { instruments: vec![second], ..ManagerOptions::default() };
     Arc::new(context).scope(|_| pass("Nothing").run_with(&library, &module(), &options).unwrap()).unwrap();
     let expected =
         ["a enter", "b enter", "a should_run", "b should_run", "a before", "b before", "a after", "b after", "b exit"];
@@ -232,7 +232,7 @@ fn r18_a_panic_in_a_hook_is_its_fault_and_every_other_one_exits() {
         let (events, scribes) = scribes(1, "", Hook::Make, "");
         let instruments = [&scribes[..], &[Arc::new(Panics(hook))]].concat();
         let pipeline = PipelineSpec::parse("p.toml", "steps = [\"Nothing\"]", &Disk).unwrap().resolve(&*REGISTRY);
-        let options = RunOptions { instruments, ..RunOptions::default() };
+        let options = ManagerOptions { instruments, ..ManagerOptions::default() };
         let failure = manager::run(&pipeline.unwrap(), &module(), &*REGISTRY, &options).map(|_| ()).unwrap_err();
         let message = failure.to_string();
         assert!(message.contains(&format!("instrument `panics` failed at `{hook}`")), "{message}");
