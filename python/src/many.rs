@@ -78,10 +78,13 @@ impl PyMany {
 
     /// Notes a row in the journal, unless it is there already.
     fn note(&self, py: Python<'_>, row: &str) -> PyResult<()> {
-        let row = row_of(row)?;
+        let mut row = row_of(row)?;
         let noted = detached(py, || {
             let mut many = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            many.as_mut().map_or(Ok(()), |many| many.note(&row))
+            let Some(many) = many.as_mut() else { return Ok(()) };
+            // The text does not say it.
+            row.is_known = many.has(&row);
+            many.note(&row)
         })?;
         noted.map_err(|error| refused(py, &error))
     }

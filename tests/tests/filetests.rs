@@ -1,6 +1,12 @@
 //! Every file below `filetests/` is a separate test. `RELAIS_BLESS=1` writes the current output of passes as the
 //! expectation.
 
+// Linked, so that their passes, operators and evaluators are registered.
+use {
+    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _,
+    relais_onnxruntime as _, relais_operators as _,
+};
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use relais_conformance::filetest::{Case, CaseFile};
 use relais_tests::{

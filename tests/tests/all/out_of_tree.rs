@@ -82,7 +82,7 @@ fn it_is_listed_and_described() {
     let list = setup.relais(&["list", "passes"]).expect_success();
     assert!(list.stdout.contains("\nOneActivation "), "{}", list.stdout);
     let list = setup.relais(&["list", "plugins"]).expect_success();
-    assert!(list.stdout.contains("acme-passes"), "{}", list.stdout);
+    assert!(list.stdout.contains("acme-author"), "{}", list.stdout);
     let described = setup.relais(&["describe", PASS]).expect_success();
     for said in ["Makes one activation of two in a row", "activation", "The activation of which one is enough"] {
         assert!(described.stdout.contains(said), "`{said}` is missing:\n{}", described.stdout);

@@ -169,6 +169,11 @@ impl Many {
         &self.results
     }
 
+    /// Whether the journal has a row from an earlier run.
+    pub fn has(&self, row: &Row) -> bool {
+        self.journal.known.get(&row.model).is_some_and(|known| known.to_json() == row.to_json())
+    }
+
     /// Notes a row in the journal, unless it is from there.
     ///
     /// # Errors
