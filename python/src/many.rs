@@ -159,8 +159,11 @@ impl Runner for Here {
     fn run(&self, job: &Job, model: Model, folder: &Path) -> Result<[u64; 2], String> {
         let before = n_calls(&model.module);
         let name = job.target.file_name().unwrap_or_default();
-        let output =
-            self.request.output.clone().map(|output| relais_session::Output { path: folder.join(name), ..output });
+        let output = self
+            .request
+            .output
+            .clone()
+            .map(|output| relais_session::OutputRequest { path: folder.join(name), ..output });
         let request = Request { model: model.into(), output, ..self.request.clone() };
         let state = current().unwrap_or_default();
         match self.session.run_with(&*state, &request) {

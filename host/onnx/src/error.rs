@@ -218,7 +218,7 @@ impl OnnxError {
     }
 
     /// Returns the kind of error.
-    pub fn fault(&self) -> &ErrorKind {
+    pub fn kind(&self) -> &ErrorKind {
         &self.inner.fault
     }
 

@@ -355,7 +355,7 @@ mod tests {
             put_bytes(&mut bytes, type_proto::SEQUENCE, &inner);
         }
         let error = decode_type(&mut Function::new(), &bytes, 0).unwrap_err();
-        assert!(matches!(error.fault(), ErrorKind::DeepType), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::DeepType), "{error}");
     }
 
     #[test]

@@ -298,7 +298,7 @@ mod tests {
             match scan.field() {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("no fault in {bytes:?}"),
-                Err(error) => match error.fault() {
+                Err(error) => match error.kind() {
                     ErrorKind::Wire(fault) => return fault.clone(),
                     other => panic!("{other:?}"),
                 },

@@ -51,7 +51,7 @@ pub fn onnx(data: &[u8]) {
     // A model is written as it was read, whatever it imports; new nodes need the imports.
     let imports_all = touched.functions().all(|(_, f)| f.opset_version("").is_some());
     match onnx::write_to(&touched, &mut out) {
-        Err(error) if !imports_all && matches!(error.fault(), onnx::Fault::NoOpset) => return,
+        Err(error) if !imports_all && matches!(error.kind(), onnx::ErrorKind::NoOpset) => return,
         written => drop(written.expect("what was recreated can be written")),
     }
     let mut again = read(out).unwrap_or_else(|error| panic!("what was written cannot be parsed: {error}")).module;

@@ -54,7 +54,7 @@ pub(super) fn read_global(cx: &mut Cx<'_>, segments: &[Part], form: Form, opsets
     let none = FastMap::default();
     let error = match build(cx, segments, form, opsets, &none) {
         Ok(function) => return Ok(function),
-        Err(error) if matches!(error.fault(), ErrorKind::UndefinedName(_)) => error,
+        Err(error) if matches!(error.kind(), ErrorKind::UndefinedName(_)) => error,
         Err(error) => return Err(error),
     };
     // The name may be defined by a later node.

@@ -180,7 +180,7 @@ fn operator_versions_must_be_the_models() {
     f.append(f.body(), call);
     f.set_results(f.body(), &[call]);
     let error = onnx::write_to(&module, &mut Vec::new()).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::OpsetMismatch { version: 11, imported: 17, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::OpsetMismatch { version: 11, imported: 17, .. }), "{error}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_form_that_does_not_fit_its_constant_is_not_written() {
         (&word, ConstForm::VALUE_STRINGS),
     ] {
         let error = write(tensor.clone(), form).map(drop).unwrap_err();
-        assert!(matches!(error.fault(), ErrorKind::ConstantForm), "{form:?}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::ConstantForm), "{form:?}: {error}");
         assert!(error.to_string().contains("`c`") && !error.help().is_empty(), "{error}");
     }
 }
@@ -405,6 +405,6 @@ fn a_model_beyond_the_limit_of_protobuf_is_not_written() {
     };
     assert!(write(1 << 20).is_ok());
     let error = write(1 << 29).map(drop).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::TooLarge(size) if *size > 1 << 31), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::TooLarge(size) if *size > 1 << 31), "{error}");
     assert!(!error.help().is_empty(), "{error}");
 }

@@ -139,7 +139,7 @@ fn refusals_name_tensor_and_file() {
     macro_rules! assert_cause {
         ($entries:expr, $pattern:pat) => {
             let error = fault($entries);
-            assert!(matches!(error.fault(), ErrorKind::External { cause: $pattern, .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::External { cause: $pattern, .. }), "{error}");
         };
     }
     assert_cause!(&[], ExternalFault::NoLocation);
@@ -155,7 +155,7 @@ fn refusals_name_tensor_and_file() {
     assert_cause!(&[("location", "short.bin"), ("length", "8 bytes")], ExternalFault::Number { key: "length" });
     assert_cause!(&[("location", "short.bin"), ("offset", "")], ExternalFault::Number { key: "offset" });
     let error = fault(&[("location", "short.bin"), ("length", "4")]);
-    assert!(matches!(error.fault(), ErrorKind::Tensor(_)), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Tensor(_)), "{error}");
     #[cfg(unix)]
     {
         let outside = TempFolder::new("outside");
@@ -165,7 +165,7 @@ fn refusals_name_tensor_and_file() {
     }
     let bytes = with(vec![external("weight", &[2], &[("location", "short.bin")])]);
     let error = onnx::read_bytes("memory", bytes.into(), &ReadOptions::default()).map(|_| ()).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::External { cause: ExternalFault::NoFolder, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::External { cause: ExternalFault::NoFolder, .. }), "{error}");
 }
 
 /// Opening a pipe waits for a writer, which here never comes.
@@ -180,7 +180,7 @@ fn data_that_is_a_pipe_is_refused_at_once() {
     let (done, result) = mpsc::channel();
     thread::spawn(move || done.send(read(&path).map(drop)));
     let error = result.recv_timeout(Duration::from_secs(20)).expect("reading ends").unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::External { cause: ExternalFault::Io(_), .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::External { cause: ExternalFault::Io(_), .. }), "{error}");
     for part in ["tensor `weight`", "`pipe.bin`", "it is not a regular file"] {
         assert!(error.to_string().contains(part), "{error}");
     }
@@ -212,13 +212,13 @@ fn entries_are_read_however_they_are_encoded() {
     // An unreadable offset must not be taken for 0.
     let error = read(vec![location.clone(), offset(b"\xff")]).unwrap_err();
     assert!(
-        matches!(error.fault(), ErrorKind::External { cause: ExternalFault::Number { key: "offset" }, .. }),
+        matches!(error.kind(), ErrorKind::External { cause: ExternalFault::Number { key: "offset" }, .. }),
         "{error}"
     );
     let error = read(vec![location.clone(), message().bytes(1, "offset").int(2, 4)]).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::Missing("readable key and value in `external_data`")), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Missing("readable key and value in `external_data`")), "{error}");
     let error = read(vec![message().bytes(1, "location").bytes(2, [0xff])]).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::External { cause: ExternalFault::NoLocation, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::External { cause: ExternalFault::NoLocation, .. }), "{error}");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn strings_stand_in_the_model() {
     let tensor = message().int(1, 1).int(2, 8).bytes(8, "words").message(13, entry).int(14, 1);
     fs::write(folder.join("in.onnx"), with(vec![tensor])).unwrap();
     let error = read(&folder.join("in.onnx")).map(drop).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::External { cause: ExternalFault::Strings, .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::External { cause: ExternalFault::Strings, .. }), "{error}");
     assert!(error.to_string().contains("tensor `words`") && !error.help().is_empty(), "{error}");
 }
 
@@ -264,7 +264,7 @@ fn a_failed_write_leaves_everything_as_it_was() {
     assert!(onnx::write(&module, folder.join("no/such/folder.onnx"), &WriteOptions::default()).is_err());
     module.remove("main");
     let error = onnx::write(&module, folder.join("in.onnx"), &WriteOptions::default()).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::NoMain), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NoMain), "{error}");
     assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");

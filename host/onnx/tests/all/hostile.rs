@@ -21,7 +21,7 @@ fn fails(message: Message) -> OnnxError {
 macro_rules! assert_fault {
     ($message:expr, $pattern:pat) => {
         let error = fails($message);
-        assert!(matches!(error.fault(), $pattern), "{error}");
+        assert!(matches!(error.kind(), $pattern), "{error}");
     };
 }
 

@@ -58,7 +58,7 @@ fn c10_every_domain_that_is_called_is_imported() {
     assert_eq!(imports(&main("{\"\": 17, \"acme\": 3}")), [("", 17), ("acme", 3)]);
     // The version of ONNX's own operators is unspecified.
     let error = write(&parse(&source("{\"acme\": 3}").replace("acme::Fused", "Relu"))).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::NoOpset), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NoOpset), "{error}");
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn c10_what_the_writer_adds_is_imported_too() {
     let module = written(&parse(&same));
     assert_eq!(imports(module.function("local::double").unwrap()), [("", 17)]);
     let error = write(&parse("def @main(%x) -> (%y) #[opset = {\"acme\": 3}] { %x }\n")).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::NoOpset), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::NoOpset), "{error}");
 }
 
 #[test]
 fn c10_versions_that_cannot_be_are_refused() {
     for version in ["0", "-1", "2147483648"] {
         let error = write(&parse(&CALLS.replace("17", version))).unwrap_err();
-        assert!(matches!(error.fault(), ErrorKind::OpsetVersion { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::OpsetVersion { .. }), "{error}");
     }
 }
 
@@ -84,7 +84,7 @@ fn c10_what_nothing_could_load_is_refused() {
     let cases = [("\"\"(%x, %x)", "an operator without a name"), ("Split(%x) -> 2", "a tuple as an output")];
     for (call, what) in cases {
         let error = write(&parse(&CALLS.replace("Add(%x, %x)", call))).unwrap_err();
-        assert!(matches!(error.fault(), ErrorKind::NotExpressible(found) if *found == what), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::NotExpressible(found) if *found == what), "{error}");
     }
 }
 
@@ -162,7 +162,7 @@ fn c10_two_functions_of_one_name_are_refused() {
     let double = module.function("double").unwrap().clone();
     module.set_function("local::double", double);
     let error = write(&module).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::DuplicateFunction(_)), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::DuplicateFunction(_)), "{error}");
     assert!(module.function(MAIN).is_some());
 }
 
@@ -179,7 +179,7 @@ fn a_value_of_an_inner_graph_does_not_hide_an_outer_one_that_is_used_there() {
     assert!(!text::print(&module, &Default::default()).contains("shadows"));
     // The name of an output must stay.
     let error = write(&parse(&source(" -> (%x, %o)"))).unwrap_err();
-    assert!(matches!(error.fault(), ErrorKind::DuplicateName(name) if name == "x"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::DuplicateName(name) if name == "x"), "{error}");
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl Many {
     }
 
     /// Whether the journal has a row from an earlier run.
-    pub fn has(&self, row: &Row) -> bool {
+    pub fn has(&self, row: &ModelRow) -> bool {
         self.journal.known.get(&row.model).is_some_and(|known| known.to_json() == row.to_json())
     }
 

@@ -6,7 +6,7 @@ use relais::{instruments::Timing, pass::PassContext};
 #[test]
 fn r08_hooks_of_a_context_run_in_the_one_around_it() {
     struct Level(Events);
-    impl Instrument for Level {
+    impl PassInstrument for Level {
         fn name(&self) -> &str {
             "level"
         }
@@ -62,7 +62,7 @@ fn r10_a_plugin_knows_what_is_disabled_by_any_name() {
 #[test]
 fn r17_all_are_asked_and_one_no_is_enough() {
     let events = Events::default();
-    let scribe = |name, vetoes| -> Arc<dyn Instrument> {
+    let scribe = |name, vetoes| -> Arc<dyn PassInstrument> {
         Arc::new(Scribe { name, vetoes, events: events.clone(), ..Scribe::default() })
     };
     let instruments = vec![scribe("a", Some("NineA")), scribe("b", Some("NineB")), scribe("c", None)];

@@ -128,7 +128,7 @@ fn r18_a_context_whose_pass_failed_can_be_used_again() {
 #[test]
 fn r18_a_second_fault_is_attached_to_the_first() {
     let failing =
-        |name, fails| -> Arc<dyn Instrument> { Arc::new(Scribe { name, fails: Some(fails), ..Scribe::default() }) };
+        |name, fails| -> Arc<dyn PassInstrument> { Arc::new(Scribe { name, fails: Some(fails), ..Scribe::default() }) };
     let instruments = vec![failing("a", (Hook::Exit, "")), failing("b", (Hook::Enter, ""))];
     let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
     let Err(ContextError::Hook(fault)) = context.scope(|_| ()).map_err(|error| error.error) else {
@@ -186,7 +186,7 @@ fn r20_the_program_is_printed_before_and_after_passes_of_plugins() {
     let lines = Events::default();
     let output: Arc<dyn Output> = Arc::new(Lines(lines.clone()));
     let every = || Selection::new([], []);
-    let instruments: Vec<Arc<dyn Instrument>> =
+    let instruments: Vec<Arc<dyn PassInstrument>> =
         vec![Arc::new(PrintBefore::new(every(), output.clone())), Arc::new(PrintAfter::new(every(), output))];
     let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
     context.scope(|_| ran_well(&Pass::sequence("_pipeline", [pass("Nothing")]), &module())).unwrap();

@@ -8,7 +8,7 @@ use relais::{
 use relais_plugin_api::infer::TypeRelations;
 use relais_tests::cli::folder;
 
-type Ran = Result<(IRModule, Report), Box<Failure>>;
+type Ran = Result<(IRModule, RunReport), Box<Failure>>;
 
 fn watched(scribe: Scribe, text: &str) -> (Vec<String>, Ran) {
     let events = scribe.events.clone();

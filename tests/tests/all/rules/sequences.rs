@@ -22,7 +22,7 @@ fn n_said(said: &Arc<Mutex<Vec<&'static str>>>) -> usize {
     said.lock().unwrap().len()
 }
 
-fn at_level(library: &PassLibrary, opt_level: u8, pass: &Pass) -> Result<(IRModule, Report), RunError> {
+fn at_level(library: &PassLibrary, opt_level: u8, pass: &Pass) -> Result<(IRModule, RunReport), RunError> {
     let context = Arc::new(library.context().opt_level(opt_level).build().unwrap());
     context.scope(|_| pass.run_with(library, &module(), &ManagerOptions::default())).unwrap()
 }
@@ -110,7 +110,7 @@ fn r11_what_a_held_pass_established_is_not_established_again_by_its_name() {
 #[test]
 fn r11_instruments_see_the_level_and_the_requirements_of_a_sequence_that_is_called() {
     struct Look(Arc<Mutex<Vec<(u8, usize)>>>);
-    impl Instrument for Look {
+    impl PassInstrument for Look {
         fn name(&self) -> &str {
             "look"
         }
@@ -200,7 +200,7 @@ fn r18_a_panic_in_a_hook_is_its_fault_and_every_other_one_exits() {
             assert!(self.0 != hook, "told to panic at {hook}");
         }
     }
-    impl Instrument for Panics {
+    impl PassInstrument for Panics {
         fn name(&self) -> &str {
             "panics"
         }
