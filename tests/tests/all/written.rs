@@ -136,7 +136,7 @@ fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pip
         }
     };
     let mut written = Written::into("written-random");
-    let sensible = sensible_modules(&bench::Linked, 1, 800).map(typed).enumerate();
+    let sensible = sensible_modules(&bench::LinkedItems, 1, 800).map(typed).enumerate();
     sensible.filter(|(_, module)| is_sound(module)).for_each(|(at, module)| add(&mut written, &at.to_string(), module));
     written.judge(160, &["--random"]);
     let mut written = Written::into("written-wild");
