@@ -44,5 +44,5 @@ pub use relais_loop_analysis::{Access, Accesses, AxisIndex, Bounds, Dependence, 
 pub use relais_ops::{
     core_facts::CoreFacts,
     run::{Cause, Order, ProgramPlace, RunOptions, Stop, run},
-    scalar::{NoValue, fold},
+    scalar::{NoValue, erf, erfc, fold},
 };

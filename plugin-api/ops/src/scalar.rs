@@ -2,7 +2,10 @@
 
 use relais_ir::prim::{Class, CoreOp};
 use relais_ir::{ElemType, Imm, half::Half};
-use std::fmt;
+use std::{
+    f64::consts::{FRAC_2_SQRT_PI, PI},
+    fmt,
+};
 
 /// Why an operator gives no number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -612,8 +615,8 @@ impl<const FRACTION: u32> Float for Short<FRACTION> {
     }
 }
 
-/// The error function: its series near zero, otherwise by its complement.
-fn erf(x: f64) -> f64 {
+/// The error function, which [`CoreOp::Erf`] computes: its series near zero, otherwise by its complement.
+pub fn erf(x: f64) -> f64 {
     if x.is_nan() {
         return x;
     }
@@ -627,20 +630,24 @@ fn erf(x: f64) -> f64 {
         sum += term;
         n += 1.0;
     }
-    std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum
+    FRAC_2_SQRT_PI * (-x * x).exp() * sum
+}
+
+/// The complementary error function.
+pub fn erfc(x: f64) -> f64 {
+    if x > 2.0 { erfc_far(x) } else { 1.0 - erf(x) }
 }
 
 /// `erfc` beyond 2: Lentz's continued fraction.
 fn erfc_far(x: f64) -> f64 {
-    if x > 6.0 {
-        // Less than half a step below one.
+    if x > 28.0 {
         return 0.0;
     }
     let mut fraction = x;
     for n in (1..=120).rev() {
         fraction = x + f64::from(n) / 2.0 / fraction;
     }
-    (-x * x).exp() / (fraction * std::f64::consts::PI.sqrt())
+    (-x * x).exp() / (fraction * PI.sqrt())
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use relais_operator_math::activation::{self, elu, hard_sigmoid, sigmoid, softplu
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
     op::{EvalCx, OpError},
+    prim::erfc,
 };
+use std::f64::consts::FRAC_1_SQRT_2;
 
 table! {
     "PRelu" @ 1 => prelu,
@@ -182,7 +184,7 @@ fn selu(cx: &EvalCx<'_>) -> Eval {
 
 fn gelu(cx: &EvalCx<'_>) -> Eval {
     match string(cx, "approximate")? {
-        "none" => function(no_doubles(cx)?, activation::gelu),
+        "none" => function(no_doubles(cx)?, |x| 0.5 * x * erfc(-x * FRAC_1_SQRT_2)),
         "tanh" => function(cx, activation::gelu_by_tanh),
         other => Err(OpError::invalid(format_args!("attribute `approximate` is `{other}`, not `none` or `tanh`"))),
     }

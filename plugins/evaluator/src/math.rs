@@ -8,7 +8,7 @@ use crate::shared::{
     elementwise::{function, no_doubles, unary},
     scalar::{Float, Number, dispatch},
 };
-use relais_operator_math::math::erf;
+use relais_plugin_api::prim::erf;
 
 table! {
     "Exp" @ 1 => |cx| function(cx, f64::exp),

@@ -396,3 +396,20 @@ fn the_error_function_is_accurate() {
         Ok(float(ElemType::FLOAT, erf(1.0)))
     );
 }
+
+#[test]
+fn the_error_function_and_its_complement() {
+    for (x, erf_x, erfc_x) in [
+        (0.0, 0.0, 1.0),
+        (0.5, 0.520_499_877_813_046_5, 0.479_500_122_186_953_5),
+        (1.0, 0.842_700_792_949_714_9, 0.157_299_207_050_285_13),
+        (2.0, 0.995_322_265_018_952_7, 0.004_677_734_981_047_266),
+        (3.0, 0.999_977_909_503_001_4, 2.209_049_699_858_544e-5),
+        (10.0, 1.0, 2.088_487_583_762_545e-45),
+    ] {
+        assert!((erf(x) - erf_x).abs() <= 1e-15 && erf(-x) == -erf(x), "{x}");
+        assert!((erfc(x) - erfc_x).abs() <= 1e-12 * erfc_x, "{x}");
+    }
+    assert_eq!((erf(f64::INFINITY), erfc(f64::INFINITY), erfc(f64::NEG_INFINITY)), (1.0, 0.0, 2.0));
+    assert!(erf(f64::NAN).is_nan());
+}

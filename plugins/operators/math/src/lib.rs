@@ -17,25 +17,23 @@
 //!
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
-//! 1. `math`: functions of one number
-//! 2. `activation`: activation functions and their coefficients
-//! 3. `create`: tensors made of numbers
-//! 4. `defaults`: the default values of attributes of ONNX's own operators, by version
-//! 5. `join`: tensors joined and split
-//! 6. `movement`: elements moved
-//! 7. `pad`: borders
-//! 8. `recurrent`: recurrent networks: the equations of a step, and the functions in them
-//! 9. `reshape`: shapes
-//! 10. `resize`: resizing by interpolation, one axis after another
-//! 11. `signal`: windows of signals: a constant less a cosine of one turn, and a cosine of two turns, each with a
+//! 1. `activation`: activation functions and their coefficients
+//! 2. `create`: tensors made of numbers
+//! 3. `defaults`: the default values of attributes of ONNX's own operators, by version
+//! 4. `join`: tensors joined and split
+//! 5. `movement`: elements moved
+//! 6. `pad`: borders
+//! 7. `recurrent`: recurrent networks: the equations of a step, and the functions in them
+//! 8. `reshape`: shapes
+//! 9. `resize`: resizing by interpolation, one axis after another
+//! 10. `signal`: windows of signals: a constant less a cosine of one turn, and a cosine of two turns, each with a
 //!     weight
-//! 12. `window`: windows that slide over spatial axes, of convolutions and pooling
+//! 11. `window`: windows that slide over spatial axes, of convolutions and pooling
 
 pub mod activation;
 pub mod create;
 pub mod defaults;
 pub mod join;
-pub mod math;
 pub mod movement;
 pub mod pad;
 pub mod recurrent;
