@@ -212,7 +212,7 @@ impl Objection {
             Self::Body { help, .. } | Self::Pipeline { help, .. } => return help.clone(),
             Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
-            Self::Level { .. } => "update the host: `cargo install relais-cli`".into(),
+            Self::Level { .. } => "update the host: `cargo install relais-opt`".into(),
             Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Requirement { .. } => {
                 "install the plugin that provides it, or name its file: `relais plugin check --plugin FILE …`".into()

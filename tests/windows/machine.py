@@ -80,8 +80,8 @@ def models():
 
 def build():
     """Builds the command line for this machine, and everything for Windows."""
-    do("cargo", "build", "--release", "--package=relais-cli", cwd=ROOT)
-    packages = [f"--package={name.replace('_', '-')}" for name in ["relais-cli", *PLUGINS]]
+    do("cargo", "build", "--release", "--package=relais-opt", cwd=ROOT)
+    packages = [f"--package={name.replace('_', '-')}" for name in ["relais-opt", *PLUGINS]]
     do("cargo", "build", "--release", f"--target={TARGET}", *packages, cwd=ROOT)
     for plugin in TEST_PLUGINS:
         manifest = ROOT / "tests" / "plugins" / plugin / "Cargo.toml"

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    relais_cli::main()
+    relais_opt::main()
 }

@@ -160,7 +160,7 @@ impl Refusal {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
-            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais-cli`".into(),
+            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais-opt`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
@@ -170,7 +170,7 @@ impl Refusal {
             }
             Self::Record(_) => "build or copy it again".into(),
             Self::Boundary { plugin, .. } if *plugin > BOUNDARY => format!(
-                "update the host: `cargo install relais-cli`; or build the plugin with the feature `api-{}-{}` of \
+                "update the host: `cargo install relais-opt`; or build the plugin with the feature `api-{}-{}` of \
                  `relais-plugin-api`, if it uses nothing newer",
                 BOUNDARY.major, BOUNDARY.minor
             ),

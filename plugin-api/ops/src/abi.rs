@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 pub fn entry<F>(entry: Option<F>, name: &str, since: BoundaryVersion) -> Result<F, PassError> {
     entry.ok_or_else(|| {
         let message = format!("this host has no `{name}`: it came with version {since} of the plugin boundary");
-        PassError::with_kind(error_kind::HOST, message).help("update the host: `cargo install relais-cli`")
+        PassError::with_kind(error_kind::HOST, message).help("update the host: `cargo install relais-opt`")
     })
 }
 

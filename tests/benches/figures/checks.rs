@@ -50,7 +50,7 @@ pub fn run() {
         let [tree, target] = [tree, &target].map(|path| path.to_str().expect("the target folder is text"));
         crate::cargo_build(&[
             "-p",
-            "relais-cli",
+            "relais-opt",
             "--manifest-path",
             &format!("{tree}/Cargo.toml"),
             "--target-dir",

@@ -132,7 +132,7 @@ fn later_version(dir: &Path) {
 fn build(dir: &Path) -> (PathBuf, PathBuf) {
     let target = workspace().scratch.join("later-target");
     let mut cargo = author_cargo();
-    cargo.args(["build", "--quiet", "-p", "later", "-p", "relais-cli", "--manifest-path"]).arg(dir.join("Cargo.toml"));
+    cargo.args(["build", "--quiet", "-p", "later", "-p", "relais-opt", "--manifest-path"]).arg(dir.join("Cargo.toml"));
     cargo.arg("--no-default-features").arg("--target-dir").arg(&target).env_remove("RUSTFLAGS");
     assert!(cargo.status().unwrap().success(), "the later version builds");
     let built = |name: &str| target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX));
@@ -183,7 +183,7 @@ fn plugins_of_today_work_in_a_host_that_knows_more() {
     assert_eq!(output.status.code(), Some(1), "{stdout}");
     let later = BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY };
     assert!(stdout.contains(&format!("it was built for version {later} of the plugin boundary")), "{stdout}");
-    assert!(stdout.contains("update the host: `cargo install relais-cli`"), "{stdout}");
+    assert!(stdout.contains("update the host: `cargo install relais-opt`"), "{stdout}");
     assert!(stdout.contains(&format!("{FINGERPRINT:016x}")), "what was there before lies where it lay: {stdout}");
     assert!(!opened.exists(), "it was not opened");
 }

@@ -80,7 +80,7 @@ fn what_users_are_told_to_install_is_a_crate_of_this_workspace() {
     assert!(n_named > 5, "{n_named}");
     assert!(read("python/pyproject.toml").contains(&format!("\nname = \"{PACKAGE}\"\n")));
     // The program comes with the crate of that name.
-    assert_eq!(installed("`cargo install --locked relais-cli`, or", "cargo install "), ["relais-cli"]);
+    assert_eq!(installed("`cargo install --locked relais-opt`, or", "cargo install "), ["relais-opt"]);
     assert_eq!(installed("cargo install --quiet --path host/cli", "cargo install "), Vec::<&str>::new());
     assert_eq!(installed("help: cargo install relais.", "cargo install "), ["relais"]);
     assert_eq!(installed("cargo install --root target/book mdbook", "cargo install "), ["mdbook"]);

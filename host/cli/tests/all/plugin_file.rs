@@ -289,7 +289,7 @@ fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
         let says = "cannot be parsed: its field 0x8063 is of a later version, and nothing can be understood without it";
         assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
         assert_eq!(refusal.mover(), Mover::Host);
-        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais-cli`");
+        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais-opt`");
     }
     let mut critical = bytes.clone();
     let at = records(&bytes, record_kind::PASS)[0];
@@ -388,7 +388,7 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     // plugin.
     of_version(
         BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY },
-        "update the host: `cargo install relais-cli`",
+        "update the host: `cargo install relais-opt`",
     );
     of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
     of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");
@@ -403,7 +403,7 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     checked(
         with_versions(built, needs),
         &format!("{says}takes {range}"),
-        "update the host: `cargo install relais-cli`; or",
+        "update the host: `cargo install relais-opt`; or",
     );
     let path = dir.join("needs_less.so");
     for needs in [BOUNDARY, BOUNDARY.first_compatible()] {
@@ -416,7 +416,7 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     let at = records(&silent, record_kind::PLUGIN)[0];
     rename_field(&mut silent[at..], plugin_tag::NEEDS, 0x7fff);
     let says = format!("it was built for version {built} of the plugin boundary, and this host takes {range}");
-    checked(silent, &says, "update the host: `cargo install relais-cli`; or");
+    checked(silent, &says, "update the host: `cargo install relais-opt`; or");
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";

@@ -49,7 +49,7 @@ fn a_linked_plugin_runs_and_fails_as_the_loaded_one() {
             // Source paths are relative to where each was built.
             let place = |text: String| {
                 let text = text.split("\n  at ").next().unwrap();
-                text.replace("`relais-cli 0.1.0`", "`sample-passes 1.2.3`")
+                text.replace("`relais-opt 0.1.0`", "`sample-passes 1.2.3`")
             };
             let said: Vec<String> = said.take().into_iter().map(place).collect();
             (outcome.map_err(|failure| place(failure.to_string())), said)

@@ -117,7 +117,7 @@ fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
 fn a_later_boundary() {
     let [from, to] = version(BoundaryVersion { major: 0, minor: BOUNDARY.minor + 1, patch: 0 });
     let plugin = plugin_of_another_api("later", &[(VERSION, &from, &to)], &[]);
-    refused(&plugin, "of the plugin boundary, and this host takes", "host", "cargo install relais-cli");
+    refused(&plugin, "of the plugin boundary, and this host takes", "host", "cargo install relais-opt");
 }
 
 /// It may be built for a later version of the series and say that it needs nothing of it.
@@ -131,7 +131,7 @@ fn a_later_boundary_of_which_nothing_is_needed() {
         &plugin_of_another_api("grown-needed", &changes, &[]),
         &format!("it was built for version {later} of the plugin boundary, and this host takes"),
         "host",
-        "update the host: `cargo install relais-cli`; or build the plugin with the feature `api-0-3`",
+        "update the host: `cargo install relais-opt`; or build the plugin with the feature `api-0-3`",
     );
     assert_eq!(needing_all["plugin"]["needs"], later.to_string());
     let api = "relais-plugin-api = { path = \"../plugin-api\"";
