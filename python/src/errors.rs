@@ -162,7 +162,7 @@ fn code_of_file(error: &FileError) -> Option<Code> {
 /// The exception of names, options and pipelines that cannot be resolved.
 pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
     exception(py, class, faults, |error| {
-        let make = py.import("relais_onnx.errors")?.getattr("PipelineFault")?;
+        let make = py.import("relais_onnx.errors")?.getattr("Fault")?;
         let list = PyList::empty(py);
         for PipelineFault { code, message, place, notes, help, .. } in &faults.list {
             let kwargs = PyDict::new(py);

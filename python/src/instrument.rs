@@ -21,7 +21,7 @@ use relais_plugin_api::diagnostics::PassError;
 use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 /// An instrument of the host or of a plugin.
-#[pyclass(frozen, subclass, name = "PassInstrument", module = "relais_onnx")]
+#[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
 pub(crate) struct NamedInstrument {
     instrument: Arc<dyn PassInstrument>,
 }
