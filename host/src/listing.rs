@@ -3,7 +3,7 @@
 use crate::{
     instruments::{BuiltIn, built_in as built_in_instruments},
     ir::attr_kind,
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{Catalogue, InstrumentFacts},
     pipeline::BUILT_IN,
     plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
@@ -218,22 +218,22 @@ pub fn option_json(option: &OptionSchema) -> Value {
     json
 }
 
-fn type_json(kind: &OptionKind) -> Value {
+fn type_json(kind: &ValueKind) -> Value {
     // Infinite bounds mean no bounds, and JSON has no number for them.
     let bound = |value: f64| value.is_finite().then_some(value);
     match kind {
-        OptionKind::Bool => json!({ "type": "bool" }),
-        OptionKind::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
-        OptionKind::Bytes { min, max } => json!({ "type": "bytes", "min": min, "max": max }),
-        OptionKind::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
-        OptionKind::Str => json!({ "type": "string" }),
-        OptionKind::Path => json!({ "type": "path" }),
-        OptionKind::Choice(choices) => {
+        ValueKind::Bool => json!({ "type": "bool" }),
+        ValueKind::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
+        ValueKind::Bytes { min, max } => json!({ "type": "bytes", "min": min, "max": max }),
+        ValueKind::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
+        ValueKind::Str => json!({ "type": "string" }),
+        ValueKind::Path => json!({ "type": "path" }),
+        ValueKind::Choice(choices) => {
             let choices: Vec<Value> = choices.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect();
             json!({ "type": "choice", "choices": choices })
         }
-        OptionKind::List(item) => json!({ "type": "list", "item": type_json(item) }),
-        OptionKind::Struct(fields) => {
+        ValueKind::List(item) => json!({ "type": "list", "item": type_json(item) }),
+        ValueKind::Struct(fields) => {
             json!({ "type": "struct", "fields": fields.iter().map(option_json).collect::<Vec<_>>() })
         }
     }

@@ -15,7 +15,7 @@ pub struct OptionSchema {
     /// Documentation.
     pub doc: String,
     /// The values that it accepts.
-    pub kind: OptionKind,
+    pub kind: ValueKind,
     /// The default; an option without one is mandatory, unless it is optional.
     pub default: Option<Value>,
     /// Whether it may be left out although it has no default.
@@ -27,7 +27,7 @@ pub struct OptionSchema {
 /// The values that an option accepts.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum OptionKind {
+pub enum ValueKind {
     /// `true` or `false`.
     Bool,
     /// An integer from `min` to `max`.
@@ -58,7 +58,7 @@ pub enum OptionKind {
     /// One of some names, each with its documentation.
     Choice(Vec<(String, String)>),
     /// A list.
-    List(Box<OptionKind>),
+    List(Box<ValueKind>),
     /// A table of options.
     Struct(Vec<OptionSchema>),
 }
@@ -141,7 +141,7 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-impl fmt::Display for OptionKind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool => f.write_str("`true` or `false`"),
@@ -188,7 +188,7 @@ impl OptionSchema {
             match field.tag {
                 tag::NAME => name = Some(field.text()?.to_owned()),
                 tag::DOC => doc = field.text()?.to_owned(),
-                tag::KIND => kind = Some(OptionKind::read(field.bytes, depth)?),
+                tag::KIND => kind = Some(ValueKind::read(field.bytes, depth)?),
                 tag::DEFAULT => default = Some(Value::decode(field.bytes)?),
                 tag::OPTIONAL => is_optional = field.u8()? != 0,
                 _ => field.skip()?,
@@ -202,14 +202,14 @@ impl OptionSchema {
             (Some(default), kind) => {
                 Some(kind.check(default, &schema.name).map_err(|_| Malformed::Missing("default"))?)
             }
-            (None, OptionKind::Struct(fields)) if !is_optional => complete(fields, &Value::Struct(Vec::new())).ok(),
+            (None, ValueKind::Struct(fields)) if !is_optional => complete(fields, &Value::Struct(Vec::new())).ok(),
             (None, _) => None,
         };
         Ok(schema)
     }
 }
 
-impl OptionKind {
+impl ValueKind {
     fn read(fields: &[u8], depth: usize) -> Result<Self, Malformed> {
         if depth >= MAX_DEPTH {
             return Err(Malformed::Depth);
@@ -344,19 +344,19 @@ mod tests {
     use super::*;
     use relais_plugin_api::boundary::wire::push_field;
 
-    fn schema(name: &str, kind: OptionKind, default: Option<Value>) -> OptionSchema {
+    fn schema(name: &str, kind: ValueKind, default: Option<Value>) -> OptionSchema {
         OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false, aliases: Vec::new() }
     }
 
     fn options() -> Vec<OptionSchema> {
-        let choice = OptionKind::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
-        let inner = OptionKind::Struct(vec![schema("on", OptionKind::Bool, Some(Value::Bool(true)))]);
+        let choice = ValueKind::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
+        let inner = ValueKind::Struct(vec![schema("on", ValueKind::Bool, Some(Value::Bool(true)))]);
         vec![
-            schema("depth", OptionKind::Int { min: 0, max: 8 }, Some(Value::Int(3))),
-            schema("rate", OptionKind::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
+            schema("depth", ValueKind::Int { min: 0, max: 8 }, Some(Value::Int(3))),
+            schema("rate", ValueKind::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
             schema("mode", choice, Some(Value::Str("fast".into()))),
             schema("inner", inner, Some(Value::Struct(vec![("on".into(), Value::Bool(true))]))),
-            schema("names", OptionKind::List(Box::new(OptionKind::Str)), Some(Value::List(vec![]))),
+            schema("names", ValueKind::List(Box::new(ValueKind::Str)), Some(Value::List(vec![]))),
         ]
     }
 
@@ -390,15 +390,15 @@ mod tests {
 
     #[test]
     fn an_option_without_a_default_must_be_given() {
-        let options = [schema("path", OptionKind::Str, None)];
+        let options = [schema("path", ValueKind::Str, None)];
         let error = complete(&options, &Value::Struct(vec![])).unwrap_err();
         assert_eq!(error.to_string(), "option `path` must be given: it takes a string and has no default");
     }
 
     #[test]
     fn an_optional_option_is_left_out_unless_it_is_given() {
-        let depth = || schema("depth", OptionKind::Int { min: 0, max: 8 }, None);
-        let inner = OptionKind::Struct(vec![schema("on", OptionKind::Bool, Some(Value::Bool(true)))]);
+        let depth = || schema("depth", ValueKind::Int { min: 0, max: 8 }, None);
+        let inner = ValueKind::Struct(vec![schema("on", ValueKind::Bool, Some(Value::Bool(true)))]);
         let optional = |schema: OptionSchema| OptionSchema { is_optional: true, ..schema };
         let options = [optional(depth()), optional(schema("inner", inner, None))];
         let all =
@@ -412,20 +412,20 @@ mod tests {
 
     #[test]
     fn numbers_of_bytes_and_paths_say_what_they_are() {
-        let bytes = |min, max| OptionKind::Bytes { min, max };
+        let bytes = |min, max| ValueKind::Bytes { min, max };
         for (kind, value, told) in [
             (bytes(0, i64::MAX), Value::Int(-1), "option `it` takes a number of bytes, not -1"),
             (bytes(1024, i64::MAX), Value::Int(1), "option `it` takes a number of bytes from 1KiB on, not 1"),
             (bytes(0, 1 << 20), Value::Int(1 << 21), "option `it` takes a number of bytes up to 1MiB, not 2097152"),
             (bytes(1, 1 << 20), Value::Bool(true), "option `it` takes a number of bytes from 1 to 1MiB, not a boolean"),
-            (OptionKind::Path, Value::Int(1), "option `it` takes a path, not an integer"),
-            (OptionKind::Path, Value::Str(String::new()), "option `it` takes a path, not \"\""),
+            (ValueKind::Path, Value::Int(1), "option `it` takes a path, not an integer"),
+            (ValueKind::Path, Value::Str(String::new()), "option `it` takes a path, not \"\""),
         ] {
             assert_eq!(kind.check(&value, "it").unwrap_err().to_string(), told);
         }
         assert_eq!(bytes(0, 9).check(&Value::Int(9), "it"), Ok(Value::Int(9)));
         let path = Value::Str("a/b".into());
-        assert_eq!(OptionKind::Path.check(&path, "it"), Ok(path));
+        assert_eq!(ValueKind::Path.check(&path, "it"), Ok(path));
     }
 
     fn fields(parts: &[(u16, &[u8])]) -> Vec<u8> {
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(read(&[(kind_tag::NUMBER, &[200])]), Err(Malformed::Later("option's type")));
         assert_eq!(read(&[]), Err(Malformed::Missing("option's type")));
         let with_unit = |unit: u8| read(&[(kind_tag::NUMBER, &[kind_number::INT]), (kind_tag::UNIT, &[unit])]);
-        assert_eq!(with_unit(unit_number::BYTES), Ok(OptionKind::Bytes { min: 0, max: i64::MAX }));
-        assert_eq!(with_unit(200), Ok(OptionKind::Int { min: i64::MIN, max: i64::MAX }));
+        assert_eq!(with_unit(unit_number::BYTES), Ok(ValueKind::Bytes { min: 0, max: i64::MAX }));
+        assert_eq!(with_unit(200), Ok(ValueKind::Int { min: i64::MIN, max: i64::MAX }));
     }
 }

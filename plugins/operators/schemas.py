@@ -36,11 +36,11 @@ DEFAULTS = """\
 //!
 //! Made by `plugins/operators/schemas.py` from the `onnx` package.
 
-use super::Value::{self, *};
+use super::DefaultValue::{self, *};
 
 /// Operator, attribute, the first version of the default, and the default; sorted by the first three.
 #[rustfmt::skip]
-pub(super) const ALL: &[(&str, &str, i64, Value)] = &[
+pub(super) const ALL: &[(&str, &str, i64, DefaultValue)] = &[
 """
 
 # How ONNX writes a type of tensors of one kind of element, and which list of a `TypeVar` that is.

@@ -29,7 +29,7 @@ pub struct Workshop {
 
 /// The output of the program.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct Transcript {
     /// How it ended.
     pub status: String,
     /// Standard output.
@@ -38,7 +38,7 @@ pub struct Said {
     pub stderr: String,
 }
 
-impl Said {
+impl Transcript {
     /// The text of a golden file.
     pub fn golden(&self) -> String {
         let mut text = format!("{}\n", self.status);
@@ -83,7 +83,7 @@ impl Workshop {
     ///
     /// # Panics
     /// Panics if it cannot be started.
-    pub fn run(&self, arguments: &[&str]) -> Said {
+    pub fn run(&self, arguments: &[&str]) -> Transcript {
         self.said(self.program(arguments).output().expect("the program can be started"))
     }
 
@@ -94,7 +94,7 @@ impl Workshop {
     ///
     /// # Panics
     /// Panics if the command does something that it must not do.
-    pub fn fails_unprivileged(&self, arguments: &[&str]) -> Result<Said, String> {
+    pub fn fails_unprivileged(&self, arguments: &[&str]) -> Result<Transcript, String> {
         const NOBODY: u32 = 65_534;
         let owner = self.folder.path().metadata().map_err(|error| error.to_string())?.uid();
         if owner != 0 {
@@ -122,13 +122,13 @@ impl Workshop {
         program
     }
 
-    fn said(&self, output: Output) -> Said {
+    fn said(&self, output: Output) -> Transcript {
         let status = match (output.status.code(), output.status.signal()) {
             (Some(code), _) => format!("status {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| self.normalise(&bytes));
-        Said { status, stdout, stderr }
+        Transcript { status, stdout, stderr }
     }
 
     fn normalise(&self, bytes: &[u8]) -> String {
@@ -144,7 +144,7 @@ impl Workshop {
     ///
     /// # Panics
     /// Panics if it does.
-    pub fn fails(&self, arguments: &[&str]) -> Said {
+    pub fn fails(&self, arguments: &[&str]) -> Transcript {
         self.fails_with(&[], arguments)
     }
 
@@ -152,7 +152,7 @@ impl Workshop {
     ///
     /// # Panics
     /// As [`fails`](Self::fails).
-    pub fn fails_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+    pub fn fails_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Transcript {
         let run = || {
             let mut program = self.program(arguments);
             self.said(program.envs(variables.iter().copied()).output().expect("the program can be started"))

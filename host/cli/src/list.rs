@@ -10,7 +10,7 @@ use relais::{
     instruments::find as find_built_in,
     ir::attr_kind,
     listing::{Listed, ListedInstrument, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::Catalogue,
     pipeline::{BUILT_IN, built_in},
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
@@ -388,13 +388,13 @@ pub(super) fn describe_option(option: &OptionSchema, indent: &str) -> String {
         writeln!(out, "{indent}{}", line.trim()).expect("a string takes everything");
     }
     match &option.kind {
-        OptionKind::Struct(fields) => {
+        ValueKind::Struct(fields) => {
             for field in fields {
                 writeln!(out, "{indent}{}", field.name).expect("a string takes everything");
                 out.push_str(&describe_option(field, &format!("{indent}  ")));
             }
         }
-        OptionKind::Choice(choices) => {
+        ValueKind::Choice(choices) => {
             for (name, doc) in choices {
                 writeln!(out, "{indent}  {name}  {}", first_line(doc)).expect("a string takes everything");
             }

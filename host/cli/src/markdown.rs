@@ -2,7 +2,7 @@
 
 use relais::{
     listing::ListedInstrument,
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     plugin::{PassRecord, StatisticRecord},
     registry::Provider,
 };
@@ -69,16 +69,16 @@ fn options(out: &mut String, options: &[OptionSchema]) {
         let default = match (option.default_toml(), &option.kind) {
             (Some(default), _) => code(&default),
             (None, _) if option.is_optional => "none unless it is given".into(),
-            (None, OptionKind::Struct(_)) => String::new(),
+            (None, ValueKind::Struct(_)) => String::new(),
             (None, _) => "must be given".into(),
         };
         let (takes, doc) = (cell(&option.kind.to_string()), cell(&option.doc));
         writeln!(out, "| {} | {takes} | {default} | {doc} |", code(&name)).expect("a string takes everything");
         match &option.kind {
-            OptionKind::Struct(fields) => {
+            ValueKind::Struct(fields) => {
                 open.extend(fields.iter().rev().map(|field| (format!("{name}."), field)));
             }
-            OptionKind::Choice(of) if of.iter().any(|(_, doc)| !doc.trim().is_empty()) => {
+            ValueKind::Choice(of) if of.iter().any(|(_, doc)| !doc.trim().is_empty()) => {
                 write!(choices, "\n`{name}` is one of\n\n").expect("a string takes everything");
                 for (choice, doc) in of {
                     writeln!(choices, "- {}: {}", code(&format!("{choice:?}")), first_line(doc))

@@ -1,7 +1,7 @@
 //! The conformance kit over plugins that the host loads.
 
 use relais::{
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{PassInfo, PassInstrument, SkipReason},
     plugin::{OperatorRecord, PassRecord, Records},
     registry::{Provider, Registry},
@@ -150,16 +150,16 @@ fn knobs(options: &[OptionSchema]) -> Vec<Knob> {
 }
 
 /// As deep as a schema, which has a limit.
-fn knob_kind(kind: &OptionKind) -> KnobKind {
+fn knob_kind(kind: &ValueKind) -> KnobKind {
     match kind {
-        OptionKind::Bool => KnobKind::Bool,
-        OptionKind::Int { min, max } | OptionKind::Bytes { min, max } => KnobKind::Int(*min, *max),
-        OptionKind::Float { min, max } => KnobKind::Float(*min, *max),
-        OptionKind::Str => KnobKind::Str,
-        OptionKind::Path => KnobKind::Path,
-        OptionKind::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
-        OptionKind::List(item) => KnobKind::List(Box::new(knob_kind(item))),
-        OptionKind::Struct(fields) => KnobKind::Struct(knobs(fields)),
+        ValueKind::Bool => KnobKind::Bool,
+        ValueKind::Int { min, max } | ValueKind::Bytes { min, max } => KnobKind::Int(*min, *max),
+        ValueKind::Float { min, max } => KnobKind::Float(*min, *max),
+        ValueKind::Str => KnobKind::Str,
+        ValueKind::Path => KnobKind::Path,
+        ValueKind::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
+        ValueKind::List(item) => KnobKind::List(Box::new(knob_kind(item))),
+        ValueKind::Struct(fields) => KnobKind::Struct(knobs(fields)),
         _ => KnobKind::Other,
     }
 }

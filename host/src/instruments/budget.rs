@@ -2,7 +2,7 @@
 
 use super::{BuiltIn, ir_size::Size, option};
 use crate::{
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{Deadline, PassInfo, PassInstrument},
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule, options::Value};
@@ -27,7 +27,7 @@ inventory::submit! {
 
 fn options() -> Vec<OptionSchema> {
     // A hundred years.
-    let seconds = || OptionKind::Float { min: 0.0, max: 3e9 };
+    let seconds = || ValueKind::Float { min: 0.0, max: 3e9 };
     let none = Some(Value::Float(0.0));
     vec![
         option("pass_seconds", "how long a pass may take; 0 means no limit", seconds(), none.clone()),
@@ -35,7 +35,7 @@ fn options() -> Vec<OptionSchema> {
         option(
             "nodes",
             "how many operator calls a pass may leave in the program; 0 means no limit",
-            OptionKind::Int { min: 0, max: i64::MAX },
+            ValueKind::Int { min: 0, max: i64::MAX },
             Some(Value::Int(0)),
         ),
     ]

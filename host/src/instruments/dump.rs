@@ -3,7 +3,7 @@
 use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
 use crate::{
     files::{self, Destination, Existing, FileSet, side_path},
-    options::OptionKind,
+    options::ValueKind,
     pass::{InstrumentFindings, PassInfo, PassInstrument},
 };
 use relais_plugin_api::{
@@ -29,13 +29,13 @@ inventory::submit! {
               Numbered files read back, and `index.jsonl` says what each pass did; the numbers are those of \
               `--stop-after`.",
         options: || vec![
-            option("dir", "the folder; it must be new or empty", OptionKind::Str, None),
+            option("dir", "the folder; it must be new or empty", ValueKind::Str, None),
             texts(PASSES, "the passes, by short or full names; none means all"),
             choice("weights", "what becomes of large constants", &[
                 ("keep", "they go into a file beside each dump, which dumps with the same ones share"),
                 ("elide", "they are left out, and the dumps do not read back"),
             ]),
-            option("overwrite", "write into a folder that has files", OptionKind::Bool, Some(Value::Bool(false))),
+            option("overwrite", "write into a folder that has files", ValueKind::Bool, Some(Value::Bool(false))),
         ],
         make: |given, _| Ok(Arc::new(Dump {
             dir: given.text("dir").into(),

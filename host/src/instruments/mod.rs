@@ -31,7 +31,7 @@ pub use trace::Trace;
 pub use verifier::VerifyInstrument;
 
 use crate::{
-    options::{OptionKind, OptionSchema, complete},
+    options::{OptionSchema, ValueKind, complete},
     pass::{Catalogue, PassInstrument},
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value};
@@ -144,7 +144,7 @@ impl<'a> Given<'a> {
     }
 }
 
-fn option(name: &str, doc: &str, kind: OptionKind, default: Option<Value>) -> OptionSchema {
+fn option(name: &str, doc: &str, kind: ValueKind, default: Option<Value>) -> OptionSchema {
     OptionSchema { name: name.into(), doc: doc.into(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 
@@ -152,12 +152,12 @@ fn option(name: &str, doc: &str, kind: OptionKind, default: Option<Value>) -> Op
 fn choice(name: &str, doc: &str, choices: &[(&str, &str)]) -> OptionSchema {
     let default = choices.first().map(|(name, _)| Value::Str((*name).to_owned()));
     let choices = choices.iter().map(|(name, doc)| ((*name).to_owned(), (*doc).to_owned())).collect();
-    option(name, doc, OptionKind::Choice(choices), default)
+    option(name, doc, ValueKind::Choice(choices), default)
 }
 
 /// An option that is a list of texts, empty by default.
 fn texts(name: &str, doc: &str) -> OptionSchema {
-    option(name, doc, OptionKind::List(Box::new(OptionKind::Str)), Some(Value::List(Vec::new())))
+    option(name, doc, ValueKind::List(Box::new(ValueKind::Str)), Some(Value::List(Vec::new())))
 }
 
 #[cfg(test)]

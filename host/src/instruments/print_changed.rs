@@ -5,7 +5,7 @@ use super::{
     select::{for_people, pass_title},
 };
 use crate::{
-    options::OptionKind,
+    options::ValueKind,
     pass::{PassInfo, PassInstrument},
 };
 use anstyle::{AnsiColor, Style};
@@ -27,7 +27,7 @@ inventory::submit! {
                 ("text", "the changed functions as they are afterwards"),
                 ("diff", "what is different in them"),
             ]));
-            let kind = OptionKind::Int { min: 0, max: 1_000_000 };
+            let kind = ValueKind::Int { min: 0, max: 1_000_000 };
             options.push(option("context", "unchanged lines around a difference", kind, Some(Value::Int(3))));
             options
         },

@@ -3,7 +3,7 @@
 use super::{BuiltIn, option};
 use crate::{
     files::{Destination, Existing, FileError},
-    options::OptionKind,
+    options::ValueKind,
     pass::{InstrumentFindings, PassInfo, PassInstrument, SkipReason},
 };
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
@@ -18,7 +18,7 @@ inventory::submit! {
     BuiltIn {
         name: "trace",
         doc: "Writes what ran when in the trace-event format, which Perfetto and Chrome's `about:tracing` open.",
-        options: || vec![option("file", "the file that is written when the run is over", OptionKind::Str, None)],
+        options: || vec![option("file", "the file that is written when the run is over", ValueKind::Str, None)],
         make: |given, _| Ok(Arc::new(Trace::new(given.text("file")))),
     }
 }

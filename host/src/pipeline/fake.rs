@@ -2,7 +2,7 @@
 
 use crate::{
     ir::{Function, IRModule, MAIN, OpId},
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{
         Candidate, Catalogue, ConfigFacts, InstrumentFacts, InstrumentFindings, Member, NoPass, PassFacts,
         PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass,
@@ -136,7 +136,7 @@ impl Fakes {
             name: name.into(),
             plugin: plugin.into(),
             plugin_version: semver::Version::new(1, 2, 3),
-            options: vec![option("what", OptionKind::Str, None)],
+            options: vec![option("what", ValueKind::Str, None)],
             doc: String::new(),
         });
         self
@@ -149,7 +149,7 @@ impl Fakes {
 }
 
 /// An option.
-pub(crate) fn option(name: &str, kind: OptionKind, default: Option<Value>) -> OptionSchema {
+pub(crate) fn option(name: &str, kind: ValueKind, default: Option<Value>) -> OptionSchema {
     OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false, aliases: Vec::new() }
 }
 

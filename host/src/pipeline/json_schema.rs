@@ -7,7 +7,7 @@
 use super::schema::mandatory;
 use crate::{
     instruments,
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{Catalogue, PassFacts},
 };
 use relais_plugin_api::options::Value as Set;
@@ -228,7 +228,7 @@ fn table(options: &[OptionSchema]) -> Value {
 fn option(option: &OptionSchema) -> Value {
     let mut schema = kind(&option.kind);
     let mut doc = option.doc.trim().to_owned();
-    if let OptionKind::Choice(choices) = &option.kind {
+    if let ValueKind::Choice(choices) = &option.kind {
         for (name, what) in choices.iter().filter(|(_, what)| !what.trim().is_empty()) {
             doc.push_str(&format!("\n`{name}`: {}", what.trim()));
         }
@@ -242,28 +242,28 @@ fn option(option: &OptionSchema) -> Value {
     schema
 }
 
-fn kind(kind: &OptionKind) -> Value {
+fn kind(kind: &ValueKind) -> Value {
     let mut out = match kind {
-        OptionKind::Bool => json!({ "type": "boolean" }),
-        OptionKind::Int { .. } => json!({ "type": "integer" }),
-        OptionKind::Bytes { min, max } => {
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Int { .. } => json!({ "type": "integer" }),
+        ValueKind::Bytes { min, max } => {
             let with_unit = json!({ "type": "string", "pattern": "^[0-9]+(B|[KMGTPE](i?B)?)?$" });
-            json!({ "anyOf": [self::kind(&OptionKind::Int { min: *min, max: *max }), with_unit] })
+            json!({ "anyOf": [self::kind(&ValueKind::Int { min: *min, max: *max }), with_unit] })
         }
-        OptionKind::Float { .. } => json!({ "type": "number" }),
-        OptionKind::Path => json!({ "type": "string", "minLength": 1 }),
-        OptionKind::Str => json!({ "type": "string" }),
-        OptionKind::Choice(choices) => {
+        ValueKind::Float { .. } => json!({ "type": "number" }),
+        ValueKind::Path => json!({ "type": "string", "minLength": 1 }),
+        ValueKind::Str => json!({ "type": "string" }),
+        ValueKind::Choice(choices) => {
             json!({ "type": "string", "enum": choices.iter().map(|(name, _)| name).collect::<Vec<_>>() })
         }
-        OptionKind::List(item) => json!({ "type": "array", "items": self::kind(item) }),
-        OptionKind::Struct(fields) => table(fields),
+        ValueKind::List(item) => json!({ "type": "array", "items": self::kind(item) }),
+        ValueKind::Struct(fields) => table(fields),
     };
     let bounds = match *kind {
-        OptionKind::Int { min, max } => {
+        ValueKind::Int { min, max } => {
             [("minimum", (min > i64::MIN).then(|| json!(min))), ("maximum", (max < i64::MAX).then(|| json!(max)))]
         }
-        OptionKind::Float { min, max } => {
+        ValueKind::Float { min, max } => {
             [("minimum", min.is_finite().then(|| json!(min))), ("maximum", max.is_finite().then(|| json!(max)))]
         }
         _ => [("minimum", None), ("maximum", None)],

@@ -6,7 +6,7 @@ use super::{
     spec::{SpecEntry, SpecValue, Written, literal_of},
 };
 use crate::{
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     words::{and_list, nearest, or_list},
 };
 use relais_plugin_api::options::{BytesError, Value, format_bytes, parse_bytes};
@@ -34,7 +34,7 @@ impl Paths<'_> {
     }
 }
 
-impl OptionKind {
+impl ValueKind {
     /// Returns a description of the accepted values.
     pub(crate) fn describe(&self) -> String {
         match self {
@@ -70,20 +70,20 @@ impl OptionSchema {
         match (&self.default, &self.kind) {
             (Some(value), _) => Some(value.clone()),
             (None, _) if self.is_optional => None,
-            (None, OptionKind::Struct(fields)) => defaults(fields),
+            (None, ValueKind::Struct(fields)) => defaults(fields),
             (None, _) => None,
         }
     }
 }
 
 /// A value with numbers of bytes as text with a unit, where they have one. As deep as schemas go.
-fn with_units(kind: &OptionKind, value: &Value) -> Value {
+fn with_units(kind: &ValueKind, value: &Value) -> Value {
     match (kind, value) {
-        (OptionKind::Bytes { .. }, Value::Int(bytes)) => {
+        (ValueKind::Bytes { .. }, Value::Int(bytes)) => {
             let text = format_bytes(*bytes);
             if text.ends_with('B') { Value::Str(text) } else { Value::Int(*bytes) }
         }
-        (OptionKind::Struct(fields), Value::Struct(entries)) => {
+        (ValueKind::Struct(fields), Value::Struct(entries)) => {
             let entry = |(name, value): &(String, Value)| {
                 let field = fields.iter().find(|field| field.name == *name);
                 (name.clone(), field.map_or_else(|| value.clone(), |field| with_units(&field.kind, value)))
@@ -157,7 +157,7 @@ pub fn check_options(
 
 /// Checks one value; `what` names it in messages.
 pub fn check_value(
-    kind: &OptionKind,
+    kind: &ValueKind,
     written: &Written<SpecValue>,
     what: &str,
     paths: Paths<'_>,
@@ -169,43 +169,43 @@ pub fn check_value(
         None
     };
     match (kind, &written.value) {
-        (OptionKind::Bool, SpecValue::Bool(value)) => Some(Value::Bool(*value)),
-        (OptionKind::Int { min, max }, SpecValue::Int(value)) if (min..=max).contains(&value) => {
+        (ValueKind::Bool, SpecValue::Bool(value)) => Some(Value::Bool(*value)),
+        (ValueKind::Int { min, max }, SpecValue::Int(value)) if (min..=max).contains(&value) => {
             Some(Value::Int(*value))
         }
-        (OptionKind::Int { .. }, SpecValue::Int(value)) => {
+        (ValueKind::Int { .. }, SpecValue::Int(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value}, which is out of range"))
         }
-        (OptionKind::Int { .. }, SpecValue::BigInt(value)) => {
+        (ValueKind::Int { .. }, SpecValue::BigInt(value)) => {
             refuse(Code::Value, format!("{what} cannot be {}, which is out of range", shorten(value)))
         }
-        (OptionKind::Bytes { .. }, SpecValue::Int(_) | SpecValue::BigInt(_) | SpecValue::Str(_)) => {
+        (ValueKind::Bytes { .. }, SpecValue::Int(_) | SpecValue::BigInt(_) | SpecValue::Str(_)) => {
             bytes(kind, written, what, faults)
         }
-        (OptionKind::Float { .. }, SpecValue::Float(value)) if value.is_nan() => {
+        (ValueKind::Float { .. }, SpecValue::Float(value)) if value.is_nan() => {
             refuse(Code::Value, format!("{what} cannot be `nan`"))
         }
-        (OptionKind::Float { min, max }, SpecValue::Float(value)) if (min..=max).contains(&value) => {
+        (ValueKind::Float { min, max }, SpecValue::Float(value)) if (min..=max).contains(&value) => {
             Some(Value::Float(*value))
         }
-        (OptionKind::Float { .. }, SpecValue::Float(value)) => {
+        (ValueKind::Float { .. }, SpecValue::Float(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value:?}, which is out of range"))
         }
-        (OptionKind::Float { .. }, SpecValue::Int(value)) => {
+        (ValueKind::Float { .. }, SpecValue::Int(value)) => {
             refuse(Code::WrongType, format!("{what} must be a float, not an integer"));
             let last = faults.last_mut().expect("the fault just pushed");
             last.help = Some(format!("write `{value}.0`"));
             None
         }
-        (OptionKind::Str, SpecValue::Str(value)) => Some(Value::Str(value.clone())),
-        (OptionKind::Path, SpecValue::Str(value)) if value.is_empty() => {
+        (ValueKind::Str, SpecValue::Str(value)) => Some(Value::Str(value.clone())),
+        (ValueKind::Path, SpecValue::Str(value)) if value.is_empty() => {
             refuse(Code::Value, format!("{what} must not be empty"))
         }
-        (OptionKind::Path, SpecValue::Str(value)) => match paths.resolve(value, place) {
+        (ValueKind::Path, SpecValue::Str(value)) => match paths.resolve(value, place) {
             Ok(path) => Some(Value::Str(path)),
             Err(why) => refuse(Code::Value, format!("{what} cannot be `{}`: {why}", shorten(value))),
         },
-        (OptionKind::Choice(choices), SpecValue::Str(value)) => {
+        (ValueKind::Choice(choices), SpecValue::Str(value)) => {
             if choices.iter().any(|(name, _)| name == value) {
                 return Some(Value::Str(value.clone()));
             }
@@ -215,13 +215,13 @@ pub fn check_value(
             *last = last.clone().nearest(&near);
             None
         }
-        (OptionKind::List(item), SpecValue::List(items)) => {
+        (ValueKind::List(item), SpecValue::List(items)) => {
             let what = format!("an item of {what}");
             let values: Vec<Option<Value>> =
                 items.iter().map(|value| check_value(item, value, &what, paths, faults)).collect();
             values.into_iter().collect::<Option<Vec<Value>>>().map(Value::List)
         }
-        (OptionKind::Struct(fields), SpecValue::Table(entries)) => {
+        (ValueKind::Struct(fields), SpecValue::Table(entries)) => {
             let owner = what.trim_start_matches("option `").split('`').next().unwrap_or(what).to_owned();
             let n_before = faults.len();
             let value = check_options(fields, entries, &owner, place, paths, faults);
@@ -229,13 +229,13 @@ pub fn check_value(
         }
         (kind, value) => {
             let expected = match kind {
-                OptionKind::Bool => "a boolean",
-                OptionKind::Int { .. } => "an integer",
-                OptionKind::Bytes { .. } => "a number of bytes",
-                OptionKind::Float { .. } => "a float",
-                OptionKind::Str | OptionKind::Path | OptionKind::Choice(_) => "a string",
-                OptionKind::List(_) => "an array",
-                OptionKind::Struct(_) => "a table",
+                ValueKind::Bool => "a boolean",
+                ValueKind::Int { .. } => "an integer",
+                ValueKind::Bytes { .. } => "a number of bytes",
+                ValueKind::Float { .. } => "a float",
+                ValueKind::Str | ValueKind::Path | ValueKind::Choice(_) => "a string",
+                ValueKind::List(_) => "an array",
+                ValueKind::Struct(_) => "a table",
             };
             refuse(Code::WrongType, format!("{what} must be {expected}, not {}", value.type_name()))
         }
@@ -243,12 +243,7 @@ pub fn check_value(
 }
 
 /// Checks a number of bytes, which is an integer or a text with a unit.
-fn bytes(
-    kind: &OptionKind,
-    written: &Written<SpecValue>,
-    what: &str,
-    faults: &mut Vec<PipelineFault>,
-) -> Option<Value> {
+fn bytes(kind: &ValueKind, written: &Written<SpecValue>, what: &str, faults: &mut Vec<PipelineFault>) -> Option<Value> {
     let (shown, number) = match &written.value {
         SpecValue::Int(value) => (value.to_string(), Ok(*value)),
         SpecValue::Str(text) => (format!("`{}`", shorten(text)), parse_bytes(text)),

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     manager,
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
 };
 use relais_plugin_api::options::Value;
 use std::{collections::BTreeMap, io, path::Path};
@@ -214,11 +214,11 @@ fn r05_sequential_passes_that_require_themselves_are_a_cycle() {
 
 #[test]
 fn r07_a_requirement_with_a_mandatory_option_is_refused() {
-    let depth = || option("depth", OptionKind::Int { min: 0, max: 9 }, None);
+    let depth = || option("depth", ValueKind::Int { min: 0, max: 9 }, None);
     let fakes =
         Fakes::default().pass("A", 0, &["D"], Does::Nothing).pass("D", 0, &[], Does::Nothing).options(vec![depth()]);
     assert_eq!(codes(&faults_of("steps = [\"A\"]", &fakes)), ["P016"]);
-    let with_default = option("depth", OptionKind::Int { min: 0, max: 9 }, Some(Value::Int(4)));
+    let with_default = option("depth", ValueKind::Int { min: 0, max: 9 }, Some(Value::Int(4)));
     let fakes = Fakes::default()
         .pass("A", 0, &["D"], Does::Nothing)
         .pass("D", 0, &[], Does::Nothing)
@@ -229,20 +229,20 @@ fn r07_a_requirement_with_a_mandatory_option_is_refused() {
 }
 
 fn with_options() -> Fakes {
-    let inner = vec![option("deep", OptionKind::Bool, Some(Value::Bool(true)))];
-    let mode = OptionKind::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
+    let inner = vec![option("deep", ValueKind::Bool, Some(Value::Bool(true)))];
+    let mode = ValueKind::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
     Fakes::default()
         .pass("acme.P", 0, &[], Does::Nothing)
         .options(vec![
-            option("on", OptionKind::Bool, Some(Value::Bool(false))),
-            option("depth", OptionKind::Int { min: 0, max: 100 }, Some(Value::Int(8))),
-            option("scale", OptionKind::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
+            option("on", ValueKind::Bool, Some(Value::Bool(false))),
+            option("depth", ValueKind::Int { min: 0, max: 100 }, Some(Value::Int(8))),
+            option("scale", ValueKind::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
             option("mode", mode, Some(Value::Str("fast".into()))),
-            option("names", OptionKind::List(Box::new(OptionKind::Str)), Some(Value::List(vec![]))),
-            option("inner", OptionKind::Struct(inner), None),
+            option("names", ValueKind::List(Box::new(ValueKind::Str)), Some(Value::List(vec![]))),
+            option("inner", ValueKind::Struct(inner), None),
         ])
-        .config(option("acme.P.limit", OptionKind::Int { min: 0, max: 1 << 40 }, Some(Value::Int(1))), &["acme"])
-        .config(option("both", OptionKind::Bool, Some(Value::Bool(true))), &["acme", "other"])
+        .config(option("acme.P.limit", ValueKind::Int { min: 0, max: 1 << 40 }, Some(Value::Int(1))), &["acme"])
+        .config(option("both", ValueKind::Bool, Some(Value::Bool(true))), &["acme", "other"])
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn r22_options_are_checked_before_anything_runs() {
 
 #[test]
 fn r21_a_pipeline_that_does_not_run_keeps_relative_paths_so_that_its_lock_holds_elsewhere() {
-    let path = option("file", OptionKind::Path, Some(Value::Str("default".into())));
+    let path = option("file", ValueKind::Path, Some(Value::Str("default".into())));
     let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).options(vec![path]);
     let text = "steps = [\"A\", { pass = \"A\", options = { file = \"own\" } }]";
     let specs = ["here/p.toml", "there/p.toml"].map(|name| PipelineSpec::parse(name, text, &files(&[])).unwrap());
@@ -312,7 +312,7 @@ fn r22_config_is_found_however_its_key_is_dotted() {
 fn r22_config_is_found_by_its_aliases() {
     let named = |name: &str, aliases: &[&str]| OptionSchema {
         aliases: aliases.iter().map(|&alias| alias.into()).collect(),
-        ..option(name, OptionKind::Int { min: 0, max: 9 }, Some(Value::Int(0)))
+        ..option(name, ValueKind::Int { min: 0, max: 9 }, Some(Value::Int(0)))
     };
     let fakes = Fakes::default()
         .config(named("acme.limit", &["tvm.limit", "old.acme.limit"]), &["one"])

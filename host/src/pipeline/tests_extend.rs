@@ -4,7 +4,7 @@ use super::{
     fake::{Does, Fakes, module, option},
     *,
 };
-use crate::{manager, options::OptionKind, pass::NoPass};
+use crate::{manager, options::ValueKind, pass::NoPass};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
@@ -182,7 +182,7 @@ fn what_many_points_and_many_steps_would_make_is_limited() {
 
 #[test]
 fn passes_that_cannot_be_added_are_warned_of() {
-    let depth = option("depth", OptionKind::Bool, None);
+    let depth = option("depth", ValueKind::Bool, None);
     let with = |fakes: Fakes| resolve("steps = [{ extension = \"here\" }]", &Shelf::default(), &fakes).unwrap();
     let pipeline = with(fakes().pass("acme.Typo", 0, &[], Does::Change).extends("hree"));
     let warning = "pass `acme.Typo` of plugin `fakes 1.2.3` extends `hree`, which no pipeline has; did it mean `here`?";

@@ -6,7 +6,7 @@ use crate::shared::{
     scalar::{Float, dispatch},
     shape::{Walk, axes, checked_len, sizes, strides, uniform},
 };
-use relais_operator_math::pad::Mode;
+use relais_operator_math::pad::PadMode;
 use relais_plugin_api::{
     ir::Tensor,
     op::{EvalCx, OpError},
@@ -20,7 +20,7 @@ table! {
 fn pad(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
-    let mode = named(cx, "mode", |name| Mode::of(name, cx.version()))?;
+    let mode = named(cx, "mode", |name| PadMode::of(name, cx.version()))?;
     let (pads, value) = if cx.version() < 11 {
         let name = if cx.version() < 2 { "paddings" } else { "pads" };
         let pads =
@@ -74,11 +74,11 @@ fn center_crop_pad(cx: &EvalCx<'_>) -> Eval {
         // A crop begins at half the excess, a pad with half the lack, both rounded down.
         around[axis] = (more / 2, more - more / 2);
     }
-    extend(cx, data, &around, Mode::Constant, None)
+    extend(cx, data, &around, PadMode::Constant, None)
 }
 
 /// The data with as many elements more, or fewer when negative, before and after each axis.
-fn extend(cx: &EvalCx<'_>, data: &Tensor, around: &[(i64, i64)], mode: Mode, value: Option<&Tensor>) -> Eval {
+fn extend(cx: &EvalCx<'_>, data: &Tensor, around: &[(i64, i64)], mode: PadMode, value: Option<&Tensor>) -> Eval {
     let mut dims = Vec::with_capacity(around.len());
     for (&dim, &(before, after)) in data.dims().iter().zip(around) {
         let padded = i128::from(dim) + i128::from(before) + i128::from(after);
@@ -93,7 +93,7 @@ fn extend(cx: &EvalCx<'_>, data: &Tensor, around: &[(i64, i64)], mode: Mode, val
     let zero = Elems::zero(data.elem());
     let value_elems = value.map_or(zero, Elems::first);
     if let Some(element) = data.as_splat()
-        && (mode != Mode::Constant || value.is_some_and(|value| is_element(value, element)))
+        && (mode != PadMode::Constant || value.is_some_and(|value| is_element(value, element)))
         && !data.is_empty()
     {
         return uniform(data.elem(), &dims, element);
@@ -113,18 +113,18 @@ fn is_element(value: &Tensor, element: &[u8]) -> bool {
 }
 
 /// For each axis and each index along it in the result, the index in the data; `None` is padding.
-fn sources(data: &Tensor, around: &[(i64, i64)], dims: &[u64], mode: Mode) -> Eval<Vec<Vec<Option<usize>>>> {
+fn sources(data: &Tensor, around: &[(i64, i64)], dims: &[u64], mode: PadMode) -> Eval<Vec<Vec<Option<usize>>>> {
     let mut sources = Vec::with_capacity(dims.len());
     for ((&dim, &(before, after)), &padded) in data.dims().iter().zip(around).zip(dims) {
         let dim = dim as i64;
-        if mode != Mode::Constant && dim == 0 {
+        if mode != PadMode::Constant && dim == 0 {
             return Err(OpError::invalid("an axis of size 0 has nothing to pad with"));
         }
-        if mode == Mode::Reflect && before.max(after) >= dim && before.max(after) > 0 {
+        if mode == PadMode::Reflect && before.max(after) >= dim && before.max(after) > 0 {
             return Err(OpError::unsupported("an axis is reflected more than once"));
         }
         // Cropping removes its elements first, and the rest is repeated.
-        if mode != Mode::Constant && before.min(after) < 0 {
+        if mode != PadMode::Constant && before.min(after) < 0 {
             return Err(OpError::unsupported("an axis is cropped in a mode other than `constant`"));
         }
         let source = |index: u64| {

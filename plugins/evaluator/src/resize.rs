@@ -13,7 +13,9 @@ use crate::shared::{
     elems::Elems,
     shape::{Walk, axes, checked_len, sizes, strides, uniform},
 };
-use relais_operator_math::resize::{Axis, Coordinates, Mode, Nearest, Policy, Settings, Taps, scaled_size};
+use relais_operator_math::resize::{
+    Coordinates, Nearest, RatioPolicy, ResizeMode, ResizeSettings, ResizedAxis, Taps, scaled_size,
+};
 use relais_plugin_api::{
     ir::{AttrValue, Tensor},
     op::{EvalCx, OpError},
@@ -27,7 +29,7 @@ table! {
 /// One axis that is resized, of a tensor.
 struct Resized {
     at: usize,
-    axis: Axis,
+    axis: ResizedAxis,
 }
 
 fn resize(cx: &EvalCx<'_>) -> Eval {
@@ -36,15 +38,15 @@ fn resize(cx: &EvalCx<'_>) -> Eval {
         let scales = doubles(cx, cx.require(1)?)?;
         return by_scales(cx, &scales);
     }
-    let settings = Settings {
-        mode: named(cx, "mode", |name| Mode::of(name, cx.version()))?,
+    let settings = ResizeSettings {
+        mode: named(cx, "mode", |name| ResizeMode::of(name, cx.version()))?,
         coordinates: coordinates(cx)?,
         nearest: named(cx, "nearest_mode", Nearest::of)?,
         antialias: flag(cx, "antialias")?,
         exclude_outside: flag(cx, "exclude_outside")?,
         cubic_coeff: float(cx, "cubic_coeff_a")?,
     };
-    if settings.antialias && settings.mode == Mode::Nearest {
+    if settings.antialias && settings.mode == ResizeMode::Nearest {
         return Err(OpError::unsupported("`antialias` of the nearest element"));
     }
     let at = match opt_ints(cx, "axes")? {
@@ -58,7 +60,7 @@ fn resize(cx: &EvalCx<'_>) -> Eval {
         _ => return Err(OpError::invalid("either the scales or the sizes must be given")),
     };
     if settings.coordinates == Coordinates::TfCropAndResize {
-        if settings.mode == Mode::Cubic || settings.antialias {
+        if settings.mode == ResizeMode::Cubic || settings.antialias {
             return Err(OpError::unsupported("a region in a mode other than `nearest` or `linear`"));
         }
         let region = doubles(cx, cx.require(1)?)?;
@@ -101,8 +103,8 @@ fn upsample(cx: &EvalCx<'_>) -> Eval {
 /// the standard does not specify.
 fn by_scales(cx: &EvalCx<'_>, scales: &[f64]) -> Eval {
     let data = cx.require(0)?;
-    let settings = Settings::by_scale(named(cx, "mode", |name| Mode::of(name, cx.version()))?);
-    if settings.mode == Mode::Nearest && scales.iter().any(|&scale| scale < 1.0) {
+    let settings = ResizeSettings::by_scale(named(cx, "mode", |name| ResizeMode::of(name, cx.version()))?);
+    if settings.mode == ResizeMode::Nearest && scales.iter().any(|&scale| scale < 1.0) {
         return Err(OpError::unsupported("the nearest element of a smaller result before operator-set version 11"));
     }
     let at: Vec<usize> = (0..data.dims().len()).collect();
@@ -129,7 +131,7 @@ fn scaled_axes(cx: &EvalCx<'_>, data: &Tensor, at: &[usize], scales: &[f64]) -> 
         let scaled = scaled_size(size, scale);
         refuse(cx, scaled.is_err(), "a size that depends on how a product is rounded")?;
         let result = result_size(scaled.unwrap_or_else(|in_double| in_double))?;
-        Ok(Resized { at, axis: Axis::new(size, result, scale) })
+        Ok(Resized { at, axis: ResizedAxis::new(size, result, scale) })
     };
     at.iter().zip(scales).map(resized).collect()
 }
@@ -141,9 +143,9 @@ fn sized_axes(cx: &EvalCx<'_>, data: &Tensor, at: &[usize], wanted: &[i64]) -> E
     let mut resized = Vec::with_capacity(at.len());
     for (&at, &result) in at.iter().zip(wanted) {
         let (size, result) = (data.dims()[at], result_size(result as f64)?);
-        resized.push(Resized { at, axis: Axis::new(size, result, result as f64 / size as f64) });
+        resized.push(Resized { at, axis: ResizedAxis::new(size, result, result as f64 / size as f64) });
     }
-    let policy = named(cx, "keep_aspect_ratio_policy", Policy::of)?;
+    let policy = named(cx, "keep_aspect_ratio_policy", RatioPolicy::of)?;
     if let Some(scale) = policy.scale(resized.iter().map(|resized| resized.axis.scale)) {
         for Resized { axis, .. } in &mut resized {
             axis.scale = scale;
@@ -154,13 +156,13 @@ fn sized_axes(cx: &EvalCx<'_>, data: &Tensor, at: &[usize], wanted: &[i64]) -> E
 }
 
 /// The place in the data of each place of the result.
-fn places(cx: &EvalCx<'_>, axis: &Axis, settings: &Settings) -> Eval<Vec<f64>> {
+fn places(cx: &EvalCx<'_>, axis: &ResizedAxis, settings: &ResizeSettings) -> Eval<Vec<f64>> {
     let found = axis.places(settings).map_err(OpError::unsupported)?;
     refuse(cx, found.disputed.is_some(), found.disputed.unwrap_or_default())?;
     Ok(found.places)
 }
 
-fn interpolate(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[Resized]) -> Eval {
+fn interpolate(cx: &EvalCx<'_>, data: &Tensor, settings: &ResizeSettings, resized: &[Resized]) -> Eval {
     let mut dims = data.dims().to_vec();
     for Resized { at, axis } in resized {
         dims[*at] = axis.result;
@@ -173,7 +175,7 @@ fn interpolate(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[R
     if data.is_empty() {
         return Err(OpError::invalid("the data have no elements to make a result of"));
     }
-    if settings.mode == Mode::Nearest && !crops {
+    if settings.mode == ResizeMode::Nearest && !crops {
         return nearest(cx, data, settings, resized, &dims);
     }
     if !data.elem().is_float() {
@@ -212,7 +214,7 @@ fn interpolate(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[R
 }
 
 /// The nearest elements, of any type.
-fn nearest(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[Resized], dims: &[u64]) -> Eval {
+fn nearest(cx: &EvalCx<'_>, data: &Tensor, settings: &ResizeSettings, resized: &[Resized], dims: &[u64]) -> Eval {
     if let Some(element) = data.as_splat() {
         return uniform(data.elem(), dims, element);
     }

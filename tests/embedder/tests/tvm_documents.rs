@@ -5,7 +5,7 @@ use relais::{
     instruments::Timing,
     ir::{Function, IRModule},
     manager::{Fate, RunReport, ManagerOptions},
-    options::{OptionSchema, OptionKind},
+    options::{OptionSchema, ValueKind},
     pass::{Catalogue, PassInstrument, PassContext, PassInfo},
     registry::Registry,
     transform::{Pass, PassLibrary, RunError},
@@ -117,7 +117,7 @@ fn levels_and_requirements_of_members_hold() {
 
 /// A pass with an option that says it.
 fn with_depth() -> Pass {
-    let kind = OptionKind::Int { min: 0, max: 9 };
+    let kind = ValueKind::Int { min: 0, max: 9 };
     let schema = OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default: Some(Value::Int(3)), is_optional: false, aliases: Vec::new() };
     let make = |options: &Value| {
         let depth = options.get("depth").map(Value::to_string).unwrap_or_default();

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};
-use relais_tests::golden::{Golden, Said, Workshop};
+use relais_tests::golden::{Golden, Transcript, Workshop};
 use std::{fs, os::unix::fs::symlink};
 
 // ---- models -------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ fn models_that_are_refused() {
 }
 
 /// Runs on a model that may be anything: an error with a message, or an output that can be read.
-fn survives(here: &Workshop, bytes: &[u8], what: &str) -> Said {
+fn survives(here: &Workshop, bytes: &[u8], what: &str) -> Transcript {
     here.write("model.onnx", bytes);
     let said = here.run(RUN);
     match said.status.as_str() {

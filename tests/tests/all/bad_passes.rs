@@ -3,7 +3,7 @@
 use crate::proto::{graph, model, node};
 use relais_tests::{
     cargo_built::plugin,
-    golden::{Golden, Said, Workshop},
+    golden::{Golden, Transcript, Workshop},
 };
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -19,7 +19,7 @@ fn workshop() -> Workshop {
 }
 
 /// Runs a bad pass between two passes of others.
-fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
+fn run(here: &Workshop, fault: &str, verify: &str) -> Transcript {
     let pipeline = format!(
         "opt_level = 3\nverify = \"{verify}\"\nsteps = [\"InferType\", {{ pass = \"bad.Fault\", options = {{ fault = \"{fault}\" }} }}, \
          \"EliminateNoOp\", \"DeadCodeElimination\"]\n"
@@ -32,7 +32,7 @@ fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
 }
 
 /// The message without the parts that differ from build to build.
-fn portable(said: &Said) -> String {
+fn portable(said: &Transcript) -> String {
     let lines = said.golden();
     // A thread is named with its number.
     lines.lines().filter(|line| !line.starts_with("thread '")).map(|line| format!("{line}\n")).collect()

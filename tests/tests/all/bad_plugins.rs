@@ -9,7 +9,7 @@ use relais_plugin_api::boundary::{
 };
 use relais_tests::{
     cargo_built::plugin,
-    golden::{Golden, Said, Workshop},
+    golden::{Golden, Transcript, Workshop},
 };
 use std::{
     fs,
@@ -128,7 +128,7 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
 }
 
 /// Returns the part of the output that does not depend on the compiler or on its output.
-fn portable(said: &Said) -> String {
+fn portable(said: &Transcript) -> String {
     let mut text = said.golden().replace(TARGET, "<TARGET>");
     for (before, after) in [
         ("built by `", "`"),

@@ -3,7 +3,7 @@
 
 use relais_tests::{
     cargo_built::plugin,
-    golden::{Golden, Said, Workshop},
+    golden::{Golden, Transcript, Workshop},
 };
 use std::{path::PathBuf, sync::LazyLock};
 
@@ -25,7 +25,7 @@ fn workshop(model: &str) -> Workshop {
 }
 
 /// Runs a pipeline that must fail, and see to it that nothing is written and the input is as it was.
-fn fails(here: &Workshop, pipeline: &str) -> Said {
+fn fails(here: &Workshop, pipeline: &str) -> Transcript {
     here.write("pipeline.toml", pipeline);
     let before = std::fs::read(here.path("model.relay")).expect("the model is there");
     let arguments = ["-o", "out.relay", "-p", "pipeline.toml", "--plugin", "untrue.so", "--no-reproducer"];
@@ -286,7 +286,7 @@ fn c08_a_pass_that_says_so_and_is_asked_may_change_the_interface() {
 }
 
 /// The message without the parts that differ from build to build.
-fn portable(said: &Said) -> String {
+fn portable(said: &Transcript) -> String {
     let lines = said.golden();
     lines.lines().filter(|line| !line.starts_with("thread '")).map(|line| format!("{line}\n")).collect()
 }

@@ -3,7 +3,7 @@
 use crate::common::*;
 use relais::{
     manager::{self, ManagerOptions},
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pipeline::{Disk, Faults, Pipeline, PipelineSpec},
     registry::Registry,
 };
@@ -31,7 +31,7 @@ fn r24_options_that_are_structs_have_their_fields_and_defaults() {
         registry.config_options().find(|(option, _)| option.name == key).unwrap().0.clone()
     };
     let unroll = option("acme.UnrollLoop");
-    let OptionKind::Struct(fields) = &unroll.kind else { panic!("{unroll:?}") };
+    let ValueKind::Struct(fields) = &unroll.kind else { panic!("{unroll:?}") };
     let defaults = [
         ("auto_max_step", Value::Int(0)),
         ("auto_max_depth", Value::Int(8)),

@@ -4,7 +4,7 @@ use crate::shared::{
     cx::{Eval, flag, named, opt_ints},
     shape::{Walk, sizes, strides, with_room},
 };
-use relais_operator_math::window::{AutoPad, Axis};
+use relais_operator_math::window::{AutoPad, WindowAxis};
 use relais_plugin_api::op::{EvalCx, OpError};
 
 /// The largest stride, dilation, padding or kernel: the product of two of them does not overflow, nor do sums of a few
@@ -34,7 +34,7 @@ pub struct Run {
 
 /// The windows over an image.
 pub struct Windows {
-    axes: Vec<Axis>,
+    axes: Vec<WindowAxis>,
     /// Whether a last window reaches beyond the padding.
     pub overhangs: bool,
     /// Whether the padding is as much as keeps the size.
@@ -89,7 +89,7 @@ impl Windows {
             let size = i64::try_from(size).ok().filter(|&size| size <= MAX_SIZE);
             let size = size.ok_or_else(|| OpError::unsupported("an image is too large"))?;
             let (kernel, stride, dilation) = (kernel[at], strides[at], dilations[at]);
-            axes.push(Axis { size, kernel, stride, dilation, before: 0, after: 0, count: 0 });
+            axes.push(WindowAxis { size, kernel, stride, dilation, before: 0, after: 0, count: 0 });
         }
         let is_dilated = dilations.iter().any(|&dilation| dilation != 1);
         Ok(Self { axes, overhangs: false, keeps_size: false, is_dilated })

@@ -4,7 +4,7 @@ mod table;
 
 /// A default value.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Value {
+pub enum DefaultValue {
     /// A float.
     Float(f32),
     /// An integer.
@@ -19,7 +19,7 @@ pub enum Value {
 
 /// Returns the default value of an attribute in a version of an operator, if it has one. In versions before the first one
 /// that says a default, the operator did by itself what that says.
-pub fn value(op: &str, attr: &str, version: i64) -> Option<Value> {
+pub fn value(op: &str, attr: &str, version: i64) -> Option<DefaultValue> {
     let first = table::ALL.partition_point(|row| (row.0, row.1) < (op, attr));
     let rows = table::ALL[first..].iter().take_while(|row| (row.0, row.1) == (op, attr));
     let mut rows = rows.map(|&(.., since, value)| (since, value));
@@ -32,22 +32,22 @@ pub fn value(op: &str, attr: &str, version: i64) -> Option<Value> {
 
 /// Returns the default of a float attribute.
 pub fn float(op: &str, attr: &str, version: i64) -> Option<f32> {
-    if let Value::Float(value) = value(op, attr, version)? { Some(value) } else { None }
+    if let DefaultValue::Float(value) = value(op, attr, version)? { Some(value) } else { None }
 }
 
 /// Returns the default of an integer attribute.
 pub fn int(op: &str, attr: &str, version: i64) -> Option<i64> {
-    if let Value::Int(value) = value(op, attr, version)? { Some(value) } else { None }
+    if let DefaultValue::Int(value) = value(op, attr, version)? { Some(value) } else { None }
 }
 
 /// Returns the default of a string attribute.
 pub fn str(op: &str, attr: &str, version: i64) -> Option<&'static str> {
-    if let Value::Str(value) = value(op, attr, version)? { Some(value) } else { None }
+    if let DefaultValue::Str(value) = value(op, attr, version)? { Some(value) } else { None }
 }
 
 /// Returns the default of an attribute that is a list of integers.
 pub fn ints(op: &str, attr: &str, version: i64) -> Option<&'static [i64]> {
-    if let Value::Ints(value) = value(op, attr, version)? { Some(value) } else { None }
+    if let DefaultValue::Ints(value) = value(op, attr, version)? { Some(value) } else { None }
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!([1, 11, 12, 13].map(|version| int("Softmax", "axis", version)), [1, 1, 1, -1].map(Some));
         assert_eq!(str("Resize", "mode", 19), Some("nearest"));
         assert_eq!(ints("MeanVarianceNormalization", "axes", 13), Some(&[0, 2, 3][..]));
-        assert_eq!(value("RNN", "activations", 7), Some(Value::Strs(&["Tanh", "Tanh"])));
+        assert_eq!(value("RNN", "activations", 7), Some(DefaultValue::Strs(&["Tanh", "Tanh"])));
     }
 
     #[test]

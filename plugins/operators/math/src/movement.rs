@@ -2,7 +2,7 @@
 
 /// The elements that a slice takes of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slice {
+pub struct AxisSlice {
     /// The first one.
     pub first: i64,
     /// Their number.
@@ -23,7 +23,7 @@ pub enum Disputed {
 /// The elements of an axis from `start` up to and without `end`, with a step, where negative bounds count from the end of
 /// the axis; `None` for a step of zero. Unlike in Python, a start before the first element means that one when going
 /// backwards, too.
-pub fn slice(size: i64, start: i64, end: i64, step: i64) -> Option<Slice> {
+pub fn slice(size: i64, start: i64, end: i64, step: i64) -> Option<AxisSlice> {
     let from_front = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (start, end) = (from_front(start), from_front(end));
     let (first, distance, disputed) = match step {
@@ -40,7 +40,7 @@ pub fn slice(size: i64, start: i64, end: i64, step: i64) -> Option<Slice> {
         }
     };
     let count = u64::try_from(distance).unwrap_or(0).div_ceil(step.unsigned_abs());
-    Some(Slice { first, count, disputed })
+    Some(AxisSlice { first, count, disputed })
 }
 
 #[cfg(test)]

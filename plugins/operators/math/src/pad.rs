@@ -2,7 +2,7 @@
 
 /// The elements that are put around an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum PadMode {
     /// One value.
     Constant,
     /// The element at the end of the axis.
@@ -13,7 +13,7 @@ pub enum Mode {
     Wrap,
 }
 
-impl Mode {
+impl PadMode {
     /// The mode of a name, which a version of `Pad` knows.
     pub fn of(name: &str, version: i64) -> Option<Self> {
         match name {
@@ -47,18 +47,18 @@ mod tests {
 
     #[test]
     fn borders_are_made_of_the_elements() {
-        let sources = |mode: Mode, size| (-4..7).map(|at| mode.source(at, size)).collect::<Vec<_>>();
+        let sources = |mode: PadMode, size| (-4..7).map(|at| mode.source(at, size)).collect::<Vec<_>>();
         let known = |all: [i64; 11]| all.map(Some).to_vec();
-        assert_eq!(sources(Mode::Edge, 3), known([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
-        assert_eq!(sources(Mode::Reflect, 3), known([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
-        assert_eq!(sources(Mode::Wrap, 3), known([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
-        assert_eq!(sources(Mode::Reflect, 1), known([0; 11]));
-        assert_eq!([-1, 0, 2, 3].map(|at| Mode::Constant.source(at, 3)), [None, Some(0), Some(2), None]);
+        assert_eq!(sources(PadMode::Edge, 3), known([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
+        assert_eq!(sources(PadMode::Reflect, 3), known([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
+        assert_eq!(sources(PadMode::Wrap, 3), known([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
+        assert_eq!(sources(PadMode::Reflect, 1), known([0; 11]));
+        assert_eq!([-1, 0, 2, 3].map(|at| PadMode::Constant.source(at, 3)), [None, Some(0), Some(2), None]);
     }
 
     #[test]
     fn a_mode_is_known_from_a_version_on() {
-        assert_eq!((Mode::of("wrap", 18), Mode::of("wrap", 19)), (None, Some(Mode::Wrap)));
-        assert_eq!(Mode::of("mirror", 25), None);
+        assert_eq!((PadMode::of("wrap", 18), PadMode::of("wrap", 19)), (None, Some(PadMode::Wrap)));
+        assert_eq!(PadMode::of("mirror", 25), None);
     }
 }

@@ -5,7 +5,7 @@
 
 /// How elements between those of the data come about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum ResizeMode {
     /// The nearest element.
     Nearest,
     /// A line between two elements.
@@ -14,7 +14,7 @@ pub enum Mode {
     Cubic,
 }
 
-impl Mode {
+impl ResizeMode {
     /// The mode of a name, which a version of `Resize` or `Upsample` knows.
     pub fn of(name: &str, version: i64) -> Option<Self> {
         match name {
@@ -100,7 +100,7 @@ impl Nearest {
 
 /// The way in which sizes that do not keep the ratio of the axes are changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Policy {
+pub enum RatioPolicy {
     /// They are taken as they are.
     Stretch,
     /// The result is as large as fits into them.
@@ -109,7 +109,7 @@ pub enum Policy {
     NotSmaller,
 }
 
-impl Policy {
+impl RatioPolicy {
     /// The policy of a name.
     pub fn of(name: &str) -> Option<Self> {
         match name {
@@ -132,9 +132,9 @@ impl Policy {
 
 /// The attributes of a call.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Settings {
+pub struct ResizeSettings {
     /// How elements between those of the data come about.
-    pub mode: Mode,
+    pub mode: ResizeMode,
     /// How places of the result become places of the data.
     pub coordinates: Coordinates,
     /// Which of two elements is the nearest one.
@@ -147,9 +147,9 @@ pub struct Settings {
     pub cubic_coeff: f64,
 }
 
-impl Settings {
+impl ResizeSettings {
     /// Those of `Upsample`, and of `Resize` before version 11, where places are multiples of the scale.
-    pub fn by_scale(mode: Mode) -> Self {
+    pub fn by_scale(mode: ResizeMode) -> Self {
         Self {
             mode,
             coordinates: Coordinates::Asymmetric,
@@ -163,7 +163,7 @@ impl Settings {
 
 /// One axis that is resized.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Axis {
+pub struct ResizedAxis {
     /// Elements of the data.
     pub size: u64,
     /// Elements of the result.
@@ -207,7 +207,7 @@ pub struct Taps {
 /// A place in the data, computed with numbers of type `$float`.
 macro_rules! place {
     ($float:ty, $axis:expr, $coordinates:expr, $x:expr) => {{
-        let axis: &Axis = $axis;
+        let axis: &ResizedAxis = $axis;
         let (x, scale, size, result) = ($x as $float, axis.scale as $float, axis.size as $float, axis.result as $float);
         let half_pixel = (x + 0.5) / scale - 0.5;
         match $coordinates {
@@ -230,7 +230,7 @@ macro_rules! place {
     }};
 }
 
-impl Axis {
+impl ResizedAxis {
     /// An axis of which all is taken.
     pub fn new(size: u64, result: u64, scale: f64) -> Self {
         Self { size, result, scale, region: (0.0, 1.0) }
@@ -247,7 +247,7 @@ impl Axis {
     }
 
     /// The nearest element to a place.
-    pub fn nearest(&self, settings: &Settings, place: f64) -> f64 {
+    pub fn nearest(&self, settings: &ResizeSettings, place: f64) -> f64 {
         settings.nearest.pick(place).clamp(0.0, self.size as f64 - 1.0)
     }
 
@@ -255,13 +255,13 @@ impl Axis {
     ///
     /// # Errors
     /// Returns an error if the reference differs from the standard.
-    pub fn places(&self, settings: &Settings) -> Result<Places, &'static str> {
+    pub fn places(&self, settings: &ResizeSettings) -> Result<Places, &'static str> {
         let crops = settings.coordinates == Coordinates::TfCropAndResize;
         let takes_size = crops || settings.coordinates == Coordinates::AlignCorners;
         let is_rounded = (self.scale * self.size as f64 - self.result as f64).abs() > 1e-6 * self.result as f64;
         let mut disputed = (takes_size && is_rounded).then_some("coordinates that depend on how a size is rounded");
         let is_single = settings.coordinates == Coordinates::PytorchHalfPixel && self.result == 1;
-        if is_single && (settings.mode == Mode::Cubic || settings.antialias || settings.exclude_outside) {
+        if is_single && (settings.mode == ResizeMode::Cubic || settings.antialias || settings.exclude_outside) {
             // The reference takes the place before the first element.
             return Err("one element between others");
         }
@@ -270,7 +270,7 @@ impl Axis {
             let place = place!(f64, self, settings.coordinates, x);
             let single = f64::from(place!(f32, self, settings.coordinates, x));
             let differ = |f: &dyn Fn(f64) -> f64| f(place) != f(single);
-            if settings.mode == Mode::Nearest && differ(&|place| self.nearest(settings, place))
+            if settings.mode == ResizeMode::Nearest && differ(&|place| self.nearest(settings, place))
                 || crops && self.is_outside(place) != self.is_outside(single)
             {
                 disputed = disputed.or(Some("an element that depends on how coordinates are rounded"));
@@ -281,30 +281,30 @@ impl Axis {
     }
 
     /// The number of elements that make one of the result.
-    pub fn n_taps(&self, settings: &Settings) -> f64 {
+    pub fn n_taps(&self, settings: &ResizeSettings) -> f64 {
         let reach = match settings.mode {
-            Mode::Nearest => return 1.0,
-            Mode::Linear => 1.0,
-            Mode::Cubic => 2.0,
+            ResizeMode::Nearest => return 1.0,
+            ResizeMode::Linear => 1.0,
+            ResizeMode::Cubic => 2.0,
         };
         if settings.antialias { 2.0 - 2.0 * first_tap(reach, self.scale) } else { 2.0 * reach }
     }
 
     /// The elements that make the one of the result whose place in the data is given.
-    pub fn taps(&self, settings: &Settings, place: f64) -> Taps {
+    pub fn taps(&self, settings: &ResizeSettings, place: f64) -> Taps {
         let coeff = settings.cubic_coeff;
         let ratio = place - place.floor();
         let (first, mut weights) = match settings.mode {
-            Mode::Nearest => (settings.nearest.pick(place), vec![1.0]),
-            Mode::Linear if settings.antialias => spread(place, self.scale, 1.0, &|x| (1.0 - x.abs()).max(0.0)),
-            Mode::Cubic if settings.antialias => spread(place, self.scale, 2.0, &|x| cubic(x.abs(), coeff)),
-            Mode::Linear => (place.floor(), vec![1.0 - ratio, ratio]),
-            Mode::Cubic => {
+            ResizeMode::Nearest => (settings.nearest.pick(place), vec![1.0]),
+            ResizeMode::Linear if settings.antialias => spread(place, self.scale, 1.0, &|x| (1.0 - x.abs()).max(0.0)),
+            ResizeMode::Cubic if settings.antialias => spread(place, self.scale, 2.0, &|x| cubic(x.abs(), coeff)),
+            ResizeMode::Linear => (place.floor(), vec![1.0 - ratio, ratio]),
+            ResizeMode::Cubic => {
                 let weights = (-1..=2).map(|at| cubic((ratio - f64::from(at)).abs(), coeff)).collect();
                 (place.floor() - 1.0, weights)
             }
         };
-        if settings.exclude_outside && settings.mode != Mode::Nearest {
+        if settings.exclude_outside && settings.mode != ResizeMode::Nearest {
             for (at, weight) in weights.iter_mut().enumerate() {
                 *weight = if self.is_outside(first + at as f64) { 0.0 } else { *weight };
             }
@@ -348,15 +348,15 @@ fn cubic(x: f64, a: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn settings(mode: Mode, coordinates: Coordinates) -> Settings {
-        Settings { coordinates, cubic_coeff: -0.75, ..Settings::by_scale(mode) }
+    fn settings(mode: ResizeMode, coordinates: Coordinates) -> ResizeSettings {
+        ResizeSettings { coordinates, cubic_coeff: -0.75, ..ResizeSettings::by_scale(mode) }
     }
 
     #[test]
     fn names_are_those_of_a_version() {
         assert_eq!(
             [("bilinear", 6), ("bilinear", 7), ("cubic", 10), ("cubic", 11)]
-                .map(|(name, version)| Mode::of(name, version).is_some()),
+                .map(|(name, version)| ResizeMode::of(name, version).is_some()),
             [true, false, false, true]
         );
         assert!(
@@ -367,14 +367,14 @@ mod tests {
             Coordinates::of("tf_half_pixel_for_nn", 13).is_none()
                 && Coordinates::of("tf_half_pixel_for_nn", 11).is_some()
         );
-        assert!(Nearest::of("round").is_none() && Policy::of("fit").is_none());
+        assert!(Nearest::of("round").is_none() && RatioPolicy::of("fit").is_none());
     }
 
     #[test]
     fn places_are_those_of_the_coordinates() {
         let places = |coordinates, size, result| {
-            let axis = Axis::new(size, result, result as f64 / size as f64);
-            axis.places(&settings(Mode::Linear, coordinates)).unwrap().places
+            let axis = ResizedAxis::new(size, result, result as f64 / size as f64);
+            axis.places(&settings(ResizeMode::Linear, coordinates)).unwrap().places
         };
         assert_eq!(places(Coordinates::HalfPixel, 2, 4), [-0.25, 0.25, 0.75, 1.25]);
         assert_eq!(places(Coordinates::Asymmetric, 2, 4), [0.0, 0.5, 1.0, 1.5]);
@@ -385,24 +385,25 @@ mod tests {
     #[test]
     fn what_depends_on_rounding_is_disputed() {
         // 0.7 is another number in single precision.
-        let axis = Axis::new(10, 7, 0.7);
-        let disputed = |axis: Axis, mode, coordinates| axis.places(&settings(mode, coordinates)).unwrap().disputed;
-        assert_eq!(disputed(axis, Mode::Linear, Coordinates::HalfPixel), None);
-        let shifted = Axis::new(10, 7, 0.72);
-        assert!(disputed(shifted, Mode::Linear, Coordinates::AlignCorners).is_some());
-        assert!(disputed(shifted, Mode::Linear, Coordinates::HalfPixel).is_none());
+        let axis = ResizedAxis::new(10, 7, 0.7);
+        let disputed =
+            |axis: ResizedAxis, mode, coordinates| axis.places(&settings(mode, coordinates)).unwrap().disputed;
+        assert_eq!(disputed(axis, ResizeMode::Linear, Coordinates::HalfPixel), None);
+        let shifted = ResizedAxis::new(10, 7, 0.72);
+        assert!(disputed(shifted, ResizeMode::Linear, Coordinates::AlignCorners).is_some());
+        assert!(disputed(shifted, ResizeMode::Linear, Coordinates::HalfPixel).is_none());
     }
 
     #[test]
     fn weights_add_up_to_one() {
         for (mode, antialias, n) in [
-            (Mode::Linear, false, 2.0),
-            (Mode::Cubic, false, 4.0),
-            (Mode::Linear, true, 6.0),
-            (Mode::Cubic, true, 10.0),
+            (ResizeMode::Linear, false, 2.0),
+            (ResizeMode::Cubic, false, 4.0),
+            (ResizeMode::Linear, true, 6.0),
+            (ResizeMode::Cubic, true, 10.0),
         ] {
             let (axis, settings) =
-                (Axis::new(10, 4, 0.4), Settings { antialias, ..settings(mode, Coordinates::HalfPixel) });
+                (ResizedAxis::new(10, 4, 0.4), ResizeSettings { antialias, ..settings(mode, Coordinates::HalfPixel) });
             assert_eq!(axis.n_taps(&settings), n);
             for place in axis.places(&settings).unwrap().places {
                 let taps = axis.taps(&settings, place);
@@ -415,10 +416,10 @@ mod tests {
     /// A filter reaches as far as the scale says, however small that is: nothing limits it.
     #[test]
     fn filters_reach_as_far_as_the_scale_says() {
-        let axis = Axis::new(1 << 40, 1, 1e-8);
-        let settings = Settings { antialias: true, ..settings(Mode::Linear, Coordinates::HalfPixel) };
+        let axis = ResizedAxis::new(1 << 40, 1, 1e-8);
+        let settings = ResizeSettings { antialias: true, ..settings(ResizeMode::Linear, Coordinates::HalfPixel) };
         assert_eq!(axis.n_taps(&settings), 2e8);
-        let axis = Axis::new(10, 20, 2.0);
+        let axis = ResizedAxis::new(10, 20, 2.0);
         assert_eq!(axis.n_taps(&settings), 2.0);
     }
 }

@@ -49,7 +49,7 @@ impl AutoPad {
 
 /// A window that slides along one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Axis {
+pub struct WindowAxis {
     /// Elements of the axis.
     pub size: i64,
     /// Elements of a window.
@@ -75,7 +75,7 @@ pub struct Fit {
     pub all: i64,
 }
 
-impl Axis {
+impl WindowAxis {
     /// The distance from a window's first element to the one after its last; `None` if it is too large to be counted.
     pub fn extent(&self) -> Option<i64> {
         self.kernel.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)
@@ -147,9 +147,9 @@ impl Axis {
 mod tests {
     use super::*;
 
-    fn axis(size: i64, kernel: i64, stride: i64, dilation: i64, (before, after): (i64, i64)) -> Axis {
-        let axis = Axis { size, kernel, stride, dilation, before, after, count: 0 };
-        Axis { count: axis.fit().unwrap().filled, ..axis }
+    fn axis(size: i64, kernel: i64, stride: i64, dilation: i64, (before, after): (i64, i64)) -> WindowAxis {
+        let axis = WindowAxis { size, kernel, stride, dilation, before, after, count: 0 };
+        WindowAxis { count: axis.fit().unwrap().filled, ..axis }
     }
 
     #[test]
@@ -168,16 +168,16 @@ mod tests {
         assert_eq!(fit(5, 2, 2, (0, 0)), Fit { filled: 2, all: 3 });
         assert_eq!(fit(4, 2, 2, (0, 0)), Fit { filled: 2, all: 2 });
         assert_eq!(fit(4, 2, 2, (0, 1)), Fit { filled: 2, all: 2 });
-        let none = Axis { size: 1, kernel: 2, stride: 1, dilation: 1, before: 0, after: 0, count: 0 };
+        let none = WindowAxis { size: 1, kernel: 2, stride: 1, dilation: 1, before: 0, after: 0, count: 0 };
         assert_eq!(none.fit(), None);
-        assert_eq!(Axis { kernel: i64::MAX, dilation: 2, ..none }.fit(), None);
+        assert_eq!(WindowAxis { kernel: i64::MAX, dilation: 2, ..none }.fit(), None);
     }
 
     #[test]
     fn padding_that_keeps_the_size() {
         let windows = |size, kernel, stride| {
-            let axis = Axis { size, kernel, stride, dilation: 1, before: 0, after: 0, count: 0 };
-            let axis = Axis { count: axis.kept_count(), ..axis };
+            let axis = WindowAxis { size, kernel, stride, dilation: 1, before: 0, after: 0, count: 0 };
+            let axis = WindowAxis { count: axis.kept_count(), ..axis };
             (axis.count, axis.kept_padding(AutoPad::SameUpper).unwrap())
         };
         assert_eq!(windows(5, 3, 1), (5, (1, 1)));
@@ -210,7 +210,7 @@ mod tests {
                 let (first, end) = axis.inside(tap);
                 assert!(inside.into_iter().eq(first..end), "{axis:?} {tap}");
             }
-            assert!(!axis.overhangs() && Axis { count: axis.count + 1, ..axis }.overhangs());
+            assert!(!axis.overhangs() && WindowAxis { count: axis.count + 1, ..axis }.overhangs());
         }
     }
 }

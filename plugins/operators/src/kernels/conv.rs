@@ -10,7 +10,7 @@ use super::{
     },
 };
 use crate::calls::int;
-use relais_operator_math::window::Axis;
+use relais_operator_math::window::WindowAxis;
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -125,7 +125,7 @@ impl Conv {
     }
 
     /// Whether the rows of the result are short, and its channels many.
-    fn has_short_rows(&self, axes: &[Axis]) -> bool {
+    fn has_short_rows(&self, axes: &[WindowAxis]) -> bool {
         let row = axes.last().map_or(0, |axis| axis.count as u64);
         let size = self.elem.bytes_for(LANES * self.n_pixels).unwrap_or(u64::MAX);
         row < LANES && self.n_pixels >= FEWEST_PIXELS && self.made.is_multiple_of(LANES) && size <= MOST_SUMS
@@ -133,7 +133,7 @@ impl Conv {
 
     /// Computes some channels of the result at once, each element as otherwise: the weights of a tap are brought in the order
     /// in which the innermost loop needs them, and so are the sums until they are stored.
-    fn by_lanes(&self, b: &mut PrimBuilder<'_>, axes: &[Axis], [x, w, y]: [NodeId; 3]) {
+    fn by_lanes(&self, b: &mut PrimBuilder<'_>, axes: &[WindowAxis], [x, w, y]: [NodeId; 3]) {
         let pixels = viewed(b, y, &[self.n, self.groups * self.made, self.n_pixels]);
         b.each_of_all(&[self.n, self.groups, self.made / LANES], |b, at| {
             let (sample, group) = (at[0], at[1]);
@@ -192,7 +192,7 @@ fn spatial(b: &mut PrimBuilder<'_>, memory: NodeId, first: [u64; 2], spatial: &[
     viewed(b, memory, &sizes)
 }
 
-fn kernel_sizes(axes: &[Axis]) -> Vec<u64> {
+fn kernel_sizes(axes: &[WindowAxis]) -> Vec<u64> {
     axes.iter().map(|axis| axis.kernel as u64).collect()
 }
 

@@ -7,7 +7,7 @@ use super::shared::{
     viewed, volume,
 };
 use crate::calls::{float, named};
-use relais_operator_math::pad::Mode;
+use relais_operator_math::pad::PadMode;
 use relais_plugin_api::op::{Kernel, OpCall, OpError, shapes::axis_of};
 
 /// `Pad`, whose amounts are attributes before version 11.
@@ -35,8 +35,8 @@ pub fn pad(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if volume(&made) == 0 {
         return Ok(());
     }
-    let mode = named(call, "mode", |name| Mode::of(name, call.version()))?;
-    if mode == Mode::Constant {
+    let mode = named(call, "mode", |name| PadMode::of(name, call.version()))?;
+    if mode == PadMode::Constant {
         let value = match kernel.input(2) {
             Some(value) if volume(&kernel.sizes(value)) != 1 => return declined("its value is not one number"),
             Some(value) => {

@@ -10,7 +10,7 @@ use super::{
     },
 };
 use crate::calls::{flag, int, named, opt_ints};
-use relais_operator_math::window::{AutoPad, Axis};
+use relais_operator_math::window::{AutoPad, WindowAxis};
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
@@ -20,7 +20,7 @@ use relais_plugin_api::{
 /// The planes of an image and those of the result.
 struct Planes {
     elem: ElemType,
-    axes: Vec<Axis>,
+    axes: Vec<WindowAxis>,
     n: u64,
     x: NodeId,
     y: NodeId,
@@ -100,7 +100,7 @@ pub fn max_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 }
 
 /// For each window along an axis, the number of its elements that count.
-fn n_counted(axis: &Axis, counts_padding: bool) -> Vec<i64> {
+fn n_counted(axis: &WindowAxis, counts_padding: bool) -> Vec<i64> {
     (0..axis.count).map(|window| if counts_padding { axis.n_padded(window) } else { axis.n_inside(window) }).collect()
 }
 
@@ -151,7 +151,7 @@ pub fn lp_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if is_half(planes.elem) {
         return declined("a sum of its elements loses too much in half precision");
     }
-    if planes.axes.iter().any(Axis::overhangs) {
+    if planes.axes.iter().any(WindowAxis::overhangs) {
         return declined("a window reaches beyond the padding");
     }
     let zero = kernel.num(planes.elem, 0.0);

@@ -7,7 +7,9 @@ use super::shared::{
     volume,
 };
 use crate::calls::{flag, float, named, opt_floats, opt_ints};
-use relais_operator_math::resize::{self as math, Axis, Coordinates, Mode, Nearest, Policy, Settings};
+use relais_operator_math::resize::{
+    self as math, Coordinates, Nearest, RatioPolicy, ResizeMode, ResizeSettings, ResizedAxis,
+};
 use relais_plugin_api::{
     ir::Tensor,
     op::{Kernel, OpCall, OpError, shapes::axis_of},
@@ -22,7 +24,7 @@ pub fn resize(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return by_scales(call, kernel, const_floats(call, 1)?);
     }
     let (of_x, of_y) = (kernel.sizes(kernel.needed_input(0)?), kernel.sizes(kernel.output(0)));
-    let settings = Settings {
+    let settings = ResizeSettings {
         mode: mode(call)?,
         coordinates: named(call, "coordinate_transformation_mode", |name| Coordinates::of(name, call.version()))?,
         nearest: named(call, "nearest_mode", Nearest::of)?,
@@ -43,8 +45,8 @@ pub fn resize(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if scales.len() != axes.len() {
         return Err(OpError::invalid("there is not a scale for each axis"));
     }
-    let policy = named(call, "keep_aspect_ratio_policy", Policy::of)?;
-    if is_given(3) && policy != Policy::Stretch {
+    let policy = named(call, "keep_aspect_ratio_policy", RatioPolicy::of)?;
+    if is_given(3) && policy != RatioPolicy::Stretch {
         // The scale that all axes have is that of the sizes that were asked for, before they are adapted.
         let wanted = const_ints(call, 3)?;
         let asked = axes.iter().zip(&wanted).map(|(&axis, &size)| size as f64 / of_x[axis] as f64);
@@ -65,15 +67,15 @@ pub fn upsample(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 
 fn by_scales(call: &OpCall<'_>, kernel: &mut Kernel<'_>, scales: Vec<f64>) -> Done {
     let rank = kernel.sizes(kernel.output(0)).len();
-    let settings = Settings::by_scale(mode(call)?);
-    if scales.len() != rank || settings.mode == Mode::Nearest && scales.iter().any(|&scale| scale < 1.0) {
+    let settings = ResizeSettings::by_scale(mode(call)?);
+    if scales.len() != rank || settings.mode == ResizeMode::Nearest && scales.iter().any(|&scale| scale < 1.0) {
         return declined("the nearest element of a smaller result, before version 11");
     }
     interpolate(kernel, &settings, &(0..rank).collect::<Vec<_>>(), &scales)
 }
 
-fn mode(call: &OpCall<'_>) -> Result<Mode, OpError> {
-    named(call, "mode", |name| Mode::of(name, call.version()))
+fn mode(call: &OpCall<'_>) -> Result<ResizeMode, OpError> {
+    named(call, "mode", |name| ResizeMode::of(name, call.version()))
 }
 
 /// The floats of an argument, which must be constant.
@@ -82,7 +84,7 @@ fn const_floats(call: &OpCall<'_>, index: usize) -> Result<Vec<f64>, OpError> {
     floats.ok_or_else(|| OpError::unsupported(format_args!("argument {index} is not a constant list of floats")))
 }
 
-fn interpolate(kernel: &mut Kernel<'_>, settings: &Settings, axes: &[usize], scales: &[f64]) -> Done {
+fn interpolate(kernel: &mut Kernel<'_>, settings: &ResizeSettings, axes: &[usize], scales: &[f64]) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let (of_x, of_y, elem) = (kernel.sizes(x), kernel.sizes(y), kernel.elem(x));
     if volume(&of_y) == 0 || volume(&of_x) == 0 {
@@ -91,13 +93,13 @@ fn interpolate(kernel: &mut Kernel<'_>, settings: &Settings, axes: &[usize], sca
     if settings.coordinates == Coordinates::TfCropAndResize {
         return declined("it takes a region");
     }
-    let is_nearest = settings.mode == Mode::Nearest;
+    let is_nearest = settings.mode == ResizeMode::Nearest;
     if !is_nearest && !elem.is_float() || is_nearest && settings.antialias {
         return declined("its elements or its mode are not interpolated");
     }
     let mut tables = Vec::new();
     for (&axis, &scale) in axes.iter().zip(scales) {
-        let resized = Axis::new(of_x[axis], of_y[axis], scale);
+        let resized = ResizedAxis::new(of_x[axis], of_y[axis], scale);
         if resized.is_same() {
             continue;
         }
@@ -129,7 +131,7 @@ fn interpolate(kernel: &mut Kernel<'_>, settings: &Settings, axes: &[usize], sca
 
 /// The elements that make each element of the result along an axis, and their weights. Those that depend on how a number is
 /// rounded are declined.
-fn taps(resized: &Axis, axis: usize, settings: &Settings) -> Result<Taps, OpError> {
+fn taps(resized: &ResizedAxis, axis: usize, settings: &ResizeSettings) -> Result<Taps, OpError> {
     if resized.n_taps(settings) > MOST as f64 {
         return declined("too many elements make one");
     }
@@ -141,6 +143,6 @@ fn taps(resized: &Axis, axis: usize, settings: &Settings) -> Result<Taps, OpErro
     let (n, last) = (resized.n_taps(settings) as i64, resized.size as i64 - 1);
     let from = |tap: i64| all.iter().map(|taps| (taps.first + tap).clamp(0, last)).collect();
     let weights = |tap: i64| all.iter().map(|taps| taps.weights[tap as usize]).collect();
-    let has_weights = settings.mode != Mode::Nearest;
+    let has_weights = settings.mode != ResizeMode::Nearest;
     Ok(Taps { axis, from: (0..n).map(from).collect(), weights: (0..n).filter(|_| has_weights).map(weights).collect() })
 }

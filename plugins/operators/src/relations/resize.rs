@@ -1,7 +1,7 @@
 //! `Resize` and `Upsample`.
 
 use super::shared::util::*;
-use relais_operator_math::resize::{Policy, scaled_size};
+use relais_operator_math::resize::{RatioPolicy, scaled_size};
 use relais_plugin_api::{ir::*, op::*};
 
 /// `Upsample`: the scales are two attributes, then one, then an argument.
@@ -24,13 +24,13 @@ pub fn resize(cx: &mut InferCx<'_>) -> Outcome {
         return scale(cx, scales);
     }
     let is_cropped = string(cx, "coordinate_transformation_mode")? == "tf_crop_and_resize";
-    let policy = named(cx, "keep_aspect_ratio_policy", Policy::of)?;
+    let policy = named(cx, "keep_aspect_ratio_policy", RatioPolicy::of)?;
     let sizes_given = cx.arg(3).is_some() && cx.dims(3).as_deref() != Some(&[Dim::Static(0)]);
     if !sizes_given {
         let scales = if is_cropped { None } else { known_floats(cx, 2) };
         return scale(cx, scales);
     }
-    let sizes = ints_of(cx, 3).filter(|_| policy == Policy::Stretch);
+    let sizes = ints_of(cx, 3).filter(|_| policy == RatioPolicy::Stretch);
     set_axes(cx, "sizes", sizes.as_deref(), |_, size| size.into())
 }
 

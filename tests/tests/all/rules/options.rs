@@ -1,7 +1,7 @@
 //! Options of passes and of contexts (rules R21 to R23).
 
 use super::*;
-use relais::{options::OptionKind, pass::Catalogue, pipeline::parse_setting};
+use relais::{options::ValueKind, pass::Catalogue, pipeline::parse_setting};
 use relais_tests::cli::folder;
 use std::{env, fs, path::Path};
 
@@ -28,7 +28,7 @@ fn r21_every_option_has_a_type_a_default_and_documentation() {
         ("inner", "a table", Some(table(&[("deep", Value::Bool(false))])), "A struct."),
     ];
     assert_eq!(found, expected.map(|(name, kind, default, doc)| (name, kind.to_owned(), default, doc)));
-    let OptionKind::Choice(choices) = &facts.options[4].kind else { panic!("{facts:?}") };
+    let ValueKind::Choice(choices) = &facts.options[4].kind else { panic!("{facts:?}") };
     assert_eq!(choices[1].1, "Some time.");
 }
 

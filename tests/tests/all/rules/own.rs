@@ -3,7 +3,7 @@
 use super::*;
 use relais::{
     manager::{FailureKind, Progress},
-    options::{OptionKind, OptionSchema},
+    options::{OptionSchema, ValueKind},
     pass::{Catalogue, PassContext, PassMessage, Remarks},
 };
 use relais_plugin_api::{
@@ -102,7 +102,7 @@ fn r01_a_rewrite_of_the_program_that_does_not_settle_fails() {
 
 /// A pass that reports its option.
 fn with_depth(default: Option<Value>) -> Pass {
-    let kind = OptionKind::Int { min: 0, max: 9 };
+    let kind = ValueKind::Int { min: 0, max: 9 };
     let options = vec![OptionSchema {
         name: "depth".into(),
         doc: "How deep.".into(),
@@ -142,7 +142,7 @@ fn r21_a_pass_of_the_program_has_options_as_those_of_plugins() {
 
 /// An option of contexts.
 fn config_of(key: &str) -> OptionSchema {
-    let kind = OptionKind::Int { min: 0, max: 9 };
+    let kind = ValueKind::Int { min: 0, max: 9 };
     OptionSchema {
         name: key.into(),
         doc: "How deep.".into(),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that two types have, and why.
 const SHARED: &[(&str, &str)] = &[
+    ("Options", "those of one pass each, in the file of that pass"),
     ("PassContext", "TVM's name: the host's is made and entered, a plugin's is what its passes see of that"),
     ("PassInfo", "TVM's name: the host's and a plugin's instruments are given the same of a pass"),
     (

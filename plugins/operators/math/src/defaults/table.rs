@@ -2,11 +2,11 @@
 //!
 //! Made by `plugins/operators/schemas.py` from the `onnx` package.
 
-use super::Value::{self, *};
+use super::DefaultValue::{self, *};
 
 /// Operator, attribute, the first version of the default, and the default; sorted by the first three.
 #[rustfmt::skip]
-pub(super) const ALL: &[(&str, &str, i64, Value)] = &[
+pub(super) const ALL: &[(&str, &str, i64, DefaultValue)] = &[
     ("Adagrad", "decay_factor", 1, Float(0.0)),
     ("Adagrad", "epsilon", 1, Float(1e-6)),
     ("Adagrad", "norm_coefficient", 1, Float(0.0)),

@@ -2,7 +2,7 @@
 
 use super::{Made, Text, output_dims, sizes};
 use crate::calls::{dims, list, named};
-use relais_operator_math::window::{AutoPad, Axis};
+use relais_operator_math::window::{AutoPad, WindowAxis};
 use relais_plugin_api::op::{OpCall, OpError};
 
 /// How a window moves over the spatial axes.
@@ -40,7 +40,7 @@ impl Window {
                 let padding = |at: usize| {
                     let (size, kernel, count) = (input[at], kernel[at], output[at]);
                     let (stride, dilation) = (strides[at], dilations[at]);
-                    Axis { size, kernel, stride, dilation, before: 0, after: 0, count }.kept_padding(same)
+                    WindowAxis { size, kernel, stride, dilation, before: 0, after: 0, count }.kept_padding(same)
                 };
                 let pairs: Option<Vec<(i64, i64)>> = (0..n).map(padding).collect();
                 let (before, after): (Vec<i64>, Vec<i64>) =

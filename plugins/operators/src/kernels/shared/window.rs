@@ -2,7 +2,7 @@
 
 use super::{declined, terms::Terms};
 use crate::calls::{IntList, list, named, opt_ints};
-use relais_operator_math::window::{AutoPad, Axis};
+use relais_operator_math::window::{AutoPad, WindowAxis};
 use relais_plugin_api::{
     ir::{Attr, AttrRec, NodeId},
     op::{OpCall, OpError},
@@ -28,7 +28,7 @@ fn bounded(call: &OpCall<'_>, name: &str, len: usize, default: i64) -> Result<In
 }
 
 /// The axes without padding and counts.
-fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<Axis>, OpError> {
+fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<WindowAxis>, OpError> {
     let n = image.len();
     let (strides, dilations) = (bounded(call, "strides", n, 1)?, bounded(call, "dilations", n, 1)?);
     if kernel.len() != n || n == 0 {
@@ -41,7 +41,7 @@ fn read(call: &OpCall<'_>, image: &[u64], kernel: &[u64]) -> Result<Vec<Axis>, O
     if given.iter().zip(kernel).any(|(&given, &size)| given != 0 && given as u64 != size) {
         return declined("`kernel_shape` is not that of its weights");
     }
-    let axis = |at: usize| Axis {
+    let axis = |at: usize| WindowAxis {
         size: image[at] as i64,
         kernel: kernel[at] as i64,
         stride: strides[at],
@@ -70,7 +70,7 @@ pub trait Sliding {
     fn windows_inside(&self, b: &mut PrimBuilder<'_>, tap: NodeId) -> Inside;
 }
 
-impl Sliding for Axis {
+impl Sliding for WindowAxis {
     fn is_plain(&self) -> bool {
         self.kernel == 1 && self.stride == 1 && self.before == 0 && self.size == self.count
     }
@@ -131,7 +131,7 @@ fn extreme(b: &mut PrimBuilder<'_>, op: CoreOp, x: NodeId, y: NodeId) -> NodeId 
 }
 
 /// The windows over an image, of which there are `counts` along its axes.
-pub fn windows(call: &OpCall<'_>, image: &[u64], kernel: &[u64], counts: &[u64]) -> Result<Vec<Axis>, OpError> {
+pub fn windows(call: &OpCall<'_>, image: &[u64], kernel: &[u64], counts: &[u64]) -> Result<Vec<WindowAxis>, OpError> {
     let mut axes = read(call, image, kernel)?;
     let (n, (auto_pad, pads)) = (axes.len(), padding(call, axes.len())?);
     for (at, axis) in axes.iter_mut().enumerate() {
@@ -149,7 +149,12 @@ fn too_large() -> OpError {
 }
 
 /// The windows of a transposed convolution: one for each element of its input, over its result.
-pub fn transposed(call: &OpCall<'_>, input: &[u64], kernel: &[u64], result: &[u64]) -> Result<Vec<Axis>, OpError> {
+pub fn transposed(
+    call: &OpCall<'_>,
+    input: &[u64],
+    kernel: &[u64],
+    result: &[u64],
+) -> Result<Vec<WindowAxis>, OpError> {
     let mut axes = read(call, input, kernel)?;
     let (n, (auto_pad, pads)) = (axes.len(), padding(call, axes.len())?);
     let extra = bounded(call, "output_padding", n, 0)?;
@@ -181,30 +186,30 @@ pub fn transposed(call: &OpCall<'_>, input: &[u64], kernel: &[u64], result: &[u6
 }
 
 /// One axis in the place of all, where the windows are the elements of the image.
-pub fn merged(axes: Vec<Axis>) -> Vec<Axis> {
+pub fn merged(axes: Vec<WindowAxis>) -> Vec<WindowAxis> {
     match axes.as_slice() {
-        [first, _, ..] if axes.iter().all(Axis::is_plain) => {
+        [first, _, ..] if axes.iter().all(WindowAxis::is_plain) => {
             let size = axes.iter().map(|axis| axis.size).product();
-            vec![Axis { size, count: size, ..*first }]
+            vec![WindowAxis { size, count: size, ..*first }]
         }
         _ => axes,
     }
 }
 
 /// The sizes of the image.
-pub fn image(axes: &[Axis]) -> Vec<u64> {
+pub fn image(axes: &[WindowAxis]) -> Vec<u64> {
     axes.iter().map(|axis| axis.size as u64).collect()
 }
 
 /// The numbers of windows.
-pub fn counts(axes: &[Axis]) -> Vec<u64> {
+pub fn counts(axes: &[WindowAxis]) -> Vec<u64> {
     axes.iter().map(|axis| axis.count as u64).collect()
 }
 
 /// Loops over the taps of the kernel, whose indices and windows `body` gets.
 pub fn each_tap<'b>(
     b: &mut PrimBuilder<'b>,
-    axes: &[Axis],
+    axes: &[WindowAxis],
     body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], &[Inside]),
 ) {
     taps(
@@ -221,7 +226,7 @@ pub fn each_tap<'b>(
 /// The innermost part of the loops over taps: it gets their indices.
 type OfTap<'f, 'b> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId]) + 'f>;
 
-fn taps<'b>(b: &mut PrimBuilder<'b>, axes: &[Axis], at: &mut Vec<NodeId>, body: OfTap<'_, 'b>) {
+fn taps<'b>(b: &mut PrimBuilder<'b>, axes: &[WindowAxis], at: &mut Vec<NodeId>, body: OfTap<'_, 'b>) {
     let Some((axis, inner)) = axes.split_first() else { return body(b, at) };
     let extent = b.index(axis.kernel);
     if axis.kernel == 1 {
@@ -244,7 +249,7 @@ fn taps<'b>(b: &mut PrimBuilder<'b>, axes: &[Axis], at: &mut Vec<NodeId>, body: 
 /// Loops over the windows of a tap; `body` gets the indices of the window and of its element in the image.
 pub fn each_window<'b>(
     b: &mut PrimBuilder<'b>,
-    axes: &[Axis],
+    axes: &[WindowAxis],
     inside: &[Inside],
     body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], &[NodeId]),
 ) {
@@ -256,7 +261,7 @@ type Body<'f, 'b> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId], &[NodeId]) +
 
 fn along<'b>(
     b: &mut PrimBuilder<'b>,
-    axes: &[Axis],
+    axes: &[WindowAxis],
     inside: &[Inside],
     at: &mut (Vec<NodeId>, Vec<NodeId>),
     body: Body<'_, 'b>,

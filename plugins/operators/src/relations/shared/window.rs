@@ -1,7 +1,7 @@
 //! Windows that slide over spatial axes, of pooling and convolution.
 
 use super::util::*;
-use relais_operator_math::window::{AutoPad, Axis};
+use relais_operator_math::window::{AutoPad, WindowAxis};
 use relais_plugin_api::{ir::*, op::*};
 
 /// How a window slides over the spatial axes of a tensor.
@@ -68,8 +68,8 @@ impl Window {
     }
 
     /// The windows along an axis of a size; `None` if the size of a window is not known.
-    fn along(&self, axis: usize, size: u64) -> Option<Axis> {
-        Some(Axis {
+    fn along(&self, axis: usize, size: u64) -> Option<WindowAxis> {
+        Some(WindowAxis {
             size: i64::try_from(size).ok()?,
             kernel: i64::try_from(self.kernel.as_ref()?[axis].known()?).ok()?,
             stride: self.strides[axis],
@@ -108,7 +108,7 @@ impl Window {
 
     /// The size of an axis from which `count` windows came, and `extra` elements more.
     pub fn transposed(&self, axis: usize, count: u64, extra: i64) -> Option<u64> {
-        let windows = Axis { count: i64::try_from(count).ok()?, ..self.along(axis, 0)? };
+        let windows = WindowAxis { count: i64::try_from(count).ok()?, ..self.along(axis, 0)? };
         u64::try_from(windows.whole(extra)?.checked_sub(self.padding(axis)?)?).ok()
     }
 }
