@@ -13,7 +13,7 @@
 //! 7. `meta`: the names under which the reader keeps data that the IR has no other place for, so that the writer
 //!    finds it again
 //! 8. `names`: names by number: each is hashed once, and compared by number from then on
-//! 9. `read`: reading: from the bytes of a model to an [`IRModule`], without a copy of any weight
+//! 9. `read`: reading: from the bytes of a model to an `IRModule`, without a copy of any weight
 //! 10. `strip`: leaving out what a model says about itself and does not compute with
 //! 11. `write`: writing: anything that no pass touched is written byte for byte as it was read
 

@@ -8,7 +8,7 @@ thread_local! {
 }
 
 /// Does something on this thread; what it spreads over threads runs on those of `pool`. Passes stay on this thread, unlike
-/// with [`ManagerOptions::pool`](crate::manager::RunOptions::pool).
+/// with [`ManagerOptions::pool`](crate::manager::ManagerOptions::pool).
 pub fn with_threads<T>(pool: Arc<ThreadPool>, work: impl FnOnce() -> T) -> T {
     /// Restores the threads of before, also after a panic.
     struct Restore(Option<Arc<ThreadPool>>);

@@ -331,7 +331,7 @@ impl<'a> RewriteCx<'a> {
     }
 
     /// Makes the calls of a body, with the arguments of a call in place of its parameters, and returns what takes the place
-    /// of each of the call's results. [`Bodies::body_of`](crate::op::Bodies::body_of) returns one for its operator. An
+    /// of each of the call's results. [`Bodies::body_of`](crate::bodies::Bodies::body_of) returns one for its operator. An
     /// `Identity` of it makes no call.
     ///
     /// # Errors
