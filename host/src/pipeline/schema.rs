@@ -155,7 +155,8 @@ pub fn check_options(
     Value::Struct(table)
 }
 
-/// Checks one value; `what` names it in messages.
+/// Checks one value; `what` names it in messages. [`ValueKind::check`] says whether a kind accepts a value; here a refusal
+/// gets its place and its help.
 pub fn check_value(
     kind: &ValueKind,
     written: &Written<SpecValue>,
@@ -164,15 +165,15 @@ pub fn check_value(
     faults: &mut Vec<PipelineFault>,
 ) -> Option<Value> {
     let place = written.place;
+    let accepted = scalar(&written.value).filter(|_| *kind != ValueKind::Path);
+    if let Some(value) = accepted.and_then(|value| kind.check(&value, "").ok()) {
+        return Some(value);
+    }
     let mut refuse = |code, message: String| {
         faults.push(PipelineFault::new(code, place, message).label(format!("expected {}", kind.describe())));
         None
     };
     match (kind, &written.value) {
-        (ValueKind::Bool, SpecValue::Bool(value)) => Some(Value::Bool(*value)),
-        (ValueKind::Int { min, max }, SpecValue::Int(value)) if (min..=max).contains(&value) => {
-            Some(Value::Int(*value))
-        }
         (ValueKind::Int { .. }, SpecValue::Int(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value}, which is out of range"))
         }
@@ -185,9 +186,6 @@ pub fn check_value(
         (ValueKind::Float { .. }, SpecValue::Float(value)) if value.is_nan() => {
             refuse(Code::Value, format!("{what} cannot be `nan`"))
         }
-        (ValueKind::Float { min, max }, SpecValue::Float(value)) if (min..=max).contains(&value) => {
-            Some(Value::Float(*value))
-        }
         (ValueKind::Float { .. }, SpecValue::Float(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value:?}, which is out of range"))
         }
@@ -197,7 +195,6 @@ pub fn check_value(
             last.help = Some(format!("write `{value}.0`"));
             None
         }
-        (ValueKind::Str, SpecValue::Str(value)) => Some(Value::Str(value.clone())),
         (ValueKind::Path, SpecValue::Str(value)) if value.is_empty() => {
             refuse(Code::Value, format!("{what} must not be empty"))
         }
@@ -206,9 +203,6 @@ pub fn check_value(
             Err(why) => refuse(Code::Value, format!("{what} cannot be `{}`: {why}", shorten(value))),
         },
         (ValueKind::Choice(choices), SpecValue::Str(value)) => {
-            if choices.iter().any(|(name, _)| name == value) {
-                return Some(Value::Str(value.clone()));
-            }
             let near = nearest(value, choices.iter().map(|(name, _)| name.as_str()));
             refuse(Code::Value, format!("{what} cannot be `{}`", shorten(value)));
             let last = faults.last_mut().expect("the fault just pushed");
@@ -239,6 +233,17 @@ pub fn check_value(
             };
             refuse(Code::WrongType, format!("{what} must be {expected}, not {}", value.type_name()))
         }
+    }
+}
+
+/// A value that has no parts.
+fn scalar(written: &SpecValue) -> Option<Value> {
+    match written {
+        SpecValue::Bool(value) => Some(Value::Bool(*value)),
+        SpecValue::Int(value) => Some(Value::Int(*value)),
+        SpecValue::Float(value) => Some(Value::Float(*value)),
+        SpecValue::Str(value) => Some(Value::Str(value.clone())),
+        _ => None,
     }
 }
 
