@@ -35,7 +35,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 
 /// Everything that plugins register, by name. It knows it from records; a library is opened when something in it is
@@ -102,6 +102,15 @@ impl Registry {
         }));
         let provider = |(records, source)| Arc::new(Provider::new(records, source));
         Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
+    }
+
+    /// Returns the failures since the last call where no error could be returned: plugins that panicked while their objects
+    /// were dropped.
+    pub fn take_faults(&self) -> Vec<String> {
+        let faults = |provider: &Arc<Provider>| {
+            std::mem::take(&mut *provider.faults.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.0.providers.iter().flat_map(faults).collect()
     }
 
     fn of(all: Vec<Arc<Provider>>, refused: Vec<RefusedPlugin>, duplicates: Vec<(PathBuf, PathBuf)>) -> Self {

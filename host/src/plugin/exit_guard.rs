@@ -28,8 +28,6 @@ use std::{
 static RUNNING: Mutex<BTreeMap<u64, Arc<str>>> = Mutex::new(BTreeMap::new());
 /// Where the libraries of plugins begin in memory, and which plugins they are.
 static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());
-/// Failures where no error could be returned.
-static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 #[cfg(not(windows))]
 static REGISTER: std::sync::Once = std::sync::Once::new();
@@ -68,7 +66,11 @@ impl Drop for Running {
 pub(crate) struct Made<T: Close> {
     value: ManuallyDrop<T>,
     what: Arc<str>,
+    faults: DropFaults,
 }
+
+/// Failures of a plugin where no error can be returned: it panicked while its objects were dropped.
+pub(crate) type DropFaults = Arc<Mutex<Vec<String>>>;
 
 /// Drops an object of a plugin.
 pub(crate) trait Close {
@@ -80,9 +82,9 @@ pub(crate) trait Close {
 }
 
 impl<T: Close> Made<T> {
-    /// `what` completes "… ended the process".
-    pub(crate) fn new(value: T, what: Arc<str>) -> Self {
-        Self { value: ManuallyDrop::new(value), what }
+    /// `what` completes "… ended the process"; `faults` gets a failure to drop it.
+    pub(crate) fn new(value: T, what: Arc<str>, faults: DropFaults) -> Self {
+        Self { value: ManuallyDrop::new(value), what, faults }
     }
 
     /// For the guard: the subject of the plugin's code.
@@ -105,7 +107,7 @@ impl<T: Close> Drop for Made<T> {
         // SAFETY: it is taken once: nothing comes after this.
         let value = unsafe { ManuallyDrop::take(&mut self.value) };
         if let Err(error) = value.close() {
-            FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{} {error}", self.what));
+            self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{} {error}", self.what));
         }
     }
 }
@@ -120,12 +122,6 @@ impl Close for InstrumentObject {
     fn close(self) -> Result<(), PassError> {
         self.close()
     }
-}
-
-/// Failures since the last call where no error could be returned: plugins that panicked while their objects were
-/// dropped.
-pub fn take_faults() -> Vec<String> {
-    std::mem::take(&mut *FAULTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Remembers where a library is in memory, by an address in it.

@@ -24,8 +24,7 @@ pub use record::{
 pub use texts::{cut, escaped};
 pub use verdict::{FileWriter, Mover, Refusal, judge};
 
-pub use exit_guard::take_faults;
-pub(crate) use exit_guard::{Close, Made, Running};
+pub(crate) use exit_guard::{Close, DropFaults, Made, Running};
 pub(crate) use setup::SETUP;
 pub(crate) use texts::{cut_diagnostic, cut_error};
 

@@ -3,7 +3,7 @@
 use super::error::CreateError;
 use crate::{
     options::{OptionSchema, complete},
-    plugin::{Close, Made, OpenPlugin, PluginRecord, Records, Refusal, Running},
+    plugin::{Close, DropFaults, Made, OpenPlugin, PluginRecord, Records, Refusal, Running},
 };
 use abi_stable::std_types::RSlice;
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
@@ -19,6 +19,7 @@ pub struct Provider {
     open: OnceLock<Result<OpenPlugin, Refusal>>,
     /// The SHA-256 that its file must have when it is opened.
     sha256: OnceLock<String>,
+    pub(super) faults: DropFaults,
 }
 
 pub(super) enum ProviderSource {
@@ -29,7 +30,7 @@ pub(super) enum ProviderSource {
 
 impl Provider {
     pub(super) fn new(records: Records, source: ProviderSource) -> Self {
-        Self { records, source, open: OnceLock::new(), sha256: OnceLock::new() }
+        Self { records, source, open: OnceLock::new(), sha256: OnceLock::new(), faults: DropFaults::default() }
     }
 
     /// Returns its records.
@@ -86,7 +87,7 @@ impl Provider {
         let _running = Running::new(&guarded);
         let made = make(open.root, options.encode().as_slice().into());
         let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
-        Ok((options, Made::new(made, guarded)))
+        Ok((options, Made::new(made, guarded, self.faults.clone())))
     }
 
     /// Itself in `what`, for the guard against plugins that end the process.

@@ -20,7 +20,7 @@ use relais::{
     manager::{self, ManagerOptions},
     pass::PassInstrument,
     pipeline::Pipeline,
-    plugin::take_faults,
+    registry::Registry,
 };
 use std::{mem, sync::Arc, time::Instant};
 
@@ -55,7 +55,7 @@ impl Run<'_> {
         let module = self.passes(&pipeline)?;
         // The objects that the passes created are dropped before anything is written: their plugins may fail at that too.
         self.folder.after(|| drop(pipeline));
-        dropped()?;
+        dropped(&self.plan.registry)?;
         let mut module = self.released(module)?;
         if let Some((output, _)) = &files.output {
             output.prepare(&mut module, &self.plan.registry)?;
@@ -196,8 +196,8 @@ impl Run<'_> {
 }
 
 /// Returns the failures of plugins while their objects were dropped.
-fn dropped() -> Result<(), Box<Stopped>> {
-    let faults = take_faults();
+fn dropped(registry: &Registry) -> Result<(), Box<Stopped>> {
+    let faults = registry.take_faults();
     let Some((first, others)) = faults.split_first() else { return Ok(()) };
     let error = Error::new(format_args!("while it was dropped, {first}"));
     let error = others.iter().fold(error, Error::with_line).with_line("nothing was written");
