@@ -177,7 +177,7 @@ impl<'a> Work<'a> {
         accesses: &Accesses,
         id: NodeId,
         options: &VectorizeLoopOptions,
-    ) -> Result<Result<(), plan::Why>, PassError> {
+    ) -> Result<Result<(), plan::WhySerial>, PassError> {
         let Some(parts) = Loop::of(f, &self.ops, id) else { return Ok(Err("it breaks a rule")) };
         let Some(extent) = n_turns(f, &self.ops, parts.extent) else {
             return Err(PassError::new("cannot vectorize a loop whose extent is not constant")

@@ -5,7 +5,7 @@ use crate::{
     command::Command,
     failure::Failure,
     programs::{Program, build},
-    repository::{Repository, show},
+    repository::{Repository, SETTINGS, show},
 };
 use std::{
     collections::BTreeSet,
@@ -121,7 +121,7 @@ fn test(repository: &Repository, change: &Change) -> Result<(), Failure> {
         let mut test = process::Command::new(&program.file);
         test.current_dir(repository.root.join(&program.folder)).args(["--quiet"]).args(filters);
         // As cargo does it, for tests of packages and for what they start.
-        test.env("CARGO_MANIFEST_DIR", repository.root.join(&program.folder)).env("CARGO_PROFILE_RELEASE_LTO", "off");
+        test.env("CARGO_MANIFEST_DIR", repository.root.join(&program.folder)).envs(SETTINGS);
         test
     };
     let everything = BTreeSet::new();

@@ -8,6 +8,9 @@ use std::{
     time::Instant,
 };
 
+/// The settings by which `.ci/run` builds, so that both build once.
+pub const SETTINGS: [(&str, &str); 2] = [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_DEBUG", "none")];
+
 /// A folder of this repository, as it was checked out or copied.
 pub struct Repository {
     pub root: PathBuf,
@@ -26,7 +29,7 @@ impl Repository {
     /// Cargo, with the settings by which `.ci/run` builds.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.current_dir(&self.root).args(arguments).env("CARGO_PROFILE_RELEASE_LTO", "off");
+        cargo.current_dir(&self.root).args(arguments).envs(SETTINGS);
         cargo
     }
 

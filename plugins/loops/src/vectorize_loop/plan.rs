@@ -11,7 +11,7 @@ use relais_plugin_api::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The reason for which a loop stays serial.
-pub type Why = &'static str;
+pub type WhySerial = &'static str;
 
 /// The most pairs of accesses that are compared.
 const MOST_PAIRS: usize = 1 << 16;
@@ -81,7 +81,7 @@ impl<'a> Planner<'a> {
         id: NodeId,
         lanes: i64,
         may_mask: bool,
-    ) -> Result<Plan, Why> {
+    ) -> Result<Plan, WhySerial> {
         let region = f.regions(id)[0];
         let (body, variable) = (f.block_of(region), f.operands(region)[0]);
         let mut planner = Self {
@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
 
     // ---- what differs from lane to lane -------------------------------------------------------------------------------
 
-    fn decide(&mut self) -> Result<(), Why> {
+    fn decide(&mut self) -> Result<(), WhySerial> {
         self.plan.varying.insert(self.variable);
         loop {
             self.settle()?;
@@ -176,7 +176,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Reads the bindings until nothing new is known.
-    fn settle(&mut self) -> Result<(), Why> {
+    fn settle(&mut self) -> Result<(), WhySerial> {
         loop {
             let size = |plan: &Plan| (plan.varying.len(), plan.results.len(), plan.serial.len());
             let before = size(&self.plan);
@@ -269,7 +269,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A binding that may be computed in lanes.
-    fn binding(&mut self, block: BlockId, id: NodeId) -> Result<(), Why> {
+    fn binding(&mut self, block: BlockId, id: NodeId) -> Result<(), WhySerial> {
         let (f, ops) = (self.f, self.ops);
         let is_masked = self.owners.get(&block).is_some_and(|(owner, _)| self.plan.masked.contains(owner));
         match f.expr(id) {
@@ -375,7 +375,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn access(&mut self, op: CoreOp, id: NodeId, is_masked: bool) -> Result<(), Why> {
+    fn access(&mut self, op: CoreOp, id: NodeId, is_masked: bool) -> Result<(), WhySerial> {
         let f = self.f;
         let args = &f.operands(id)[1..];
         let memory = args[0];
@@ -452,7 +452,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A call of another prim func.
-    fn call(&self, id: NodeId) -> Result<(), Why> {
+    fn call(&self, id: NodeId) -> Result<(), WhySerial> {
         match self.f.operands(id).iter().any(|&arg| self.own(arg).is_some()) {
             true => Err("a call takes memory of a turn"),
             false => Ok(()),
@@ -460,7 +460,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A binding that runs lane by lane, or is part of one.
-    fn lane_by_lane(&mut self, id: NodeId) -> Result<(), Why> {
+    fn lane_by_lane(&mut self, id: NodeId) -> Result<(), WhySerial> {
         let f = self.f;
         match self.ops.of(f, id) {
             Some(CoreOp::While) => return Err("there is a `while` in it"),
@@ -591,7 +591,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Proves that what depends on each other stays in order.
-    fn check_order(&self, lanes: i64) -> Result<(), Why> {
+    fn check_order(&self, lanes: i64) -> Result<(), WhySerial> {
         let (f, ops) = (self.f, self.ops);
         let mut of: BTreeMap<NodeId, Vec<(Place, Option<&Access>)>> = BTreeMap::new();
         for &place in &self.places {
@@ -629,8 +629,8 @@ impl<'a> Planner<'a> {
         (first, a): (Place, Option<&Access>),
         (second, b): (Place, Option<&Access>),
         lanes: i64,
-    ) -> Result<(), Why> {
-        const FAULT: Why = "a turn may use what another one writes";
+    ) -> Result<(), WhySerial> {
+        const FAULT: WhySerial = "a turn may use what another one writes";
         if matches!((a, b), (Some(a), Some(b)) if !a.is_write && !b.is_write) {
             return Ok(());
         }
