@@ -217,12 +217,12 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
 }
 
-/// Of how many cases one is taken where all of them take long: of eight, or of as many as `RELAIS_EVERY` says.
+/// Of how many cases one is taken where all of them take long: of sixteen, or of as many as `RELAIS_EVERY` says.
 ///
 /// # Panics
 /// Panics if that is not a number.
 pub fn every() -> usize {
-    std::env::var("RELAIS_EVERY").map_or(8, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
+    std::env::var("RELAIS_EVERY").map_or(16, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
 }
 
 /// Arguments of the judge for work that takes long with all node cases of the onnx package.

@@ -145,7 +145,7 @@ fn a_build_that_is_ended_while_it_compiles_leaves_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let here = folder("killed-build");
     fs::write(here.join("net.relay"), OLD).unwrap();
-    fs::write(here.join("slow"), "#!/bin/sh\ntouch \"$STARTED\"\nexec sleep 5\n").unwrap();
+    fs::write(here.join("slow"), "#!/bin/sh\ntouch \"$STARTED\"\nexec sleep 30\n").unwrap();
     fs::set_permissions(here.join("slow"), fs::Permissions::from_mode(0o755)).unwrap();
     let before = files(&here);
     for ending in ["-TERM", "-INT"] {
