@@ -23,8 +23,8 @@ use std::{
     },
 };
 
-/// The plugin code that runs now, in the order in which it began. This is the only state that hosts of one process
-/// share: a process ends once.
+/// The plugin code that runs now, in the order in which it began. With the places of libraries, this is the only state
+/// that hosts of one process share: a process ends once.
 static RUNNING: Mutex<BTreeMap<u64, Arc<str>>> = Mutex::new(BTreeMap::new());
 /// Where the libraries of plugins begin in memory, and which plugins they are.
 static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());

@@ -54,9 +54,9 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the model at an index belongs to it.
+    /// Whether the model at an index belongs to it. None does if there is no such part.
     pub fn has(self, index: usize) -> bool {
-        index % self.of == self.at - 1
+        index.checked_rem(self.of).is_some_and(|rest| rest + 1 == self.at)
     }
 }
 
@@ -185,7 +185,7 @@ impl Many {
         self.journal.add(row).map_err(|error| ManyError::Io(self.journal_file.clone(), error))
     }
 
-    /// Runs all models, `n_workers` at a time, and notes their rows; `hear` gets each row as it comes. Returns the rows in the
+    /// Runs all models, `n_workers` at a time but at least one, and notes their rows; `hear` gets each row as it comes. Returns the rows in the
     /// order of the models.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl Many {
         let mut noted = Ok(());
         thread::scope(|scope| {
             let (sender, receiver) = channel();
-            for _ in 0..n_workers.min(jobs.len()) {
+            for _ in 0..n_workers.clamp(1, jobs.len().max(1)) {
                 let (sender, jobs, next) = (sender.clone(), &jobs, &next);
                 scope.spawn(move || {
                     loop {
@@ -288,4 +288,16 @@ fn resolved(folder: &Path) -> PathBuf {
         there = there.canonicalize().unwrap_or(there);
     }
     there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_belongs_to_one_part_and_to_none_that_is_not_there() {
+        let parts = |index| (1..=3).filter(|&at| Shard { at, of: 3 }.has(index)).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2, 3].map(parts), [[1], [2], [3], [1]]);
+        assert!([(0, 0), (1, 0), (0, 3), (4, 3)].into_iter().all(|(at, of)| !Shard { at, of }.has(0)));
+    }
 }
