@@ -13,10 +13,13 @@ use relais_plugin_api::{
     op::{Bodies, OpError, Operator},
     text::{PrintOptions, print_function},
 };
+use relais_tests::venv::every;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most node cases of an operator that are tried.
-const MOST_CASES: usize = 3;
+fn most_cases() -> usize {
+    if every() == 1 { 3 } else { 1 }
+}
 
 /// The results of the parts of an operator for a call, by part.
 type Said = BTreeMap<&'static str, String>;
@@ -86,7 +89,7 @@ fn each_version(mut check: impl FnMut(&Operator, &dyn Fn(&str, Option<&AttrData>
         nodes.entry(&node.op).or_default().push((node, inputs));
     }
     for operator in operators::operators().filter(|operator| operator.domain.is_empty()) {
-        for (node, inputs) in nodes.get(operator.name).into_iter().flatten().take(MOST_CASES) {
+        for (node, inputs) in nodes.get(operator.name).into_iter().flatten().take(most_cases()) {
             let is_there = |name: &str| operator.attrs.iter().any(|attr| attr.name == name);
             check(operator, &|name, value| {
                 let mut attrs = node.attrs.clone();

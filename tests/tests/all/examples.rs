@@ -125,7 +125,7 @@ fn each_passes_its_filetests() {
 fn each_keeps_the_rules_of_all_passes() {
     for example in with_filetests() {
         let mut relais = command();
-        relais.args(["plugin", "test", "--modules", "64"]).arg(library(&example));
+        relais.args(["plugin", "test", "--modules", "32"]).arg(library(&example));
         relais.arg("--module").arg(example.join("demo/model.relay"));
         for case in filetests(&example).into_iter().flat_map(|(_, cases)| cases) {
             relais.arg("--module").arg(case);

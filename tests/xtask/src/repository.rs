@@ -9,7 +9,11 @@ use std::{
 };
 
 /// The settings by which `.ci/run` builds, so that both build once.
-pub const SETTINGS: [(&str, &str); 2] = [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_DEBUG", "none")];
+pub const SETTINGS: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "none"),
+];
 
 /// A folder of this repository, as it was checked out or copied.
 pub struct Repository {
