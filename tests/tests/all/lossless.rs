@@ -74,7 +74,7 @@ fn every_node_of_resnet_is_made_anew() {
 }
 
 /// Every node of small models, and the first, the middle and the last one of others; of each model one of these, unless all
-/// cases are asked for.
+/// cases are requested.
 #[test]
 fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
     let mut n_judged = 0;
