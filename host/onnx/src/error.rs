@@ -176,6 +176,8 @@ pub enum ErrorKind {
     Recursive(Vec<String>),
     /// There is no function `main`.
     NoMain,
+    /// What was written is not what was meant: a fault of this program.
+    ReadBack(String),
     /// A constant's attribute form does not fit its type.
     ConstantForm,
 }
@@ -282,6 +284,9 @@ impl ErrorKind {
             Self::TooLarge(_) => "write the weights to a data file beside the model (external data)",
             Self::Recursive(_) => "ONNX does not allow recursion: a `Loop` repeats",
             Self::NoMain => "a model needs a function `main`",
+            Self::ReadBack(_) => {
+                "this is a fault of Relais, not of the model; nothing was put in place. Please report it with the model"
+            }
             Self::ConstantForm => "a pass changed the constant without changing its form; use form `ANY`",
         }
     }
@@ -394,6 +399,9 @@ impl fmt::Display for ErrorKind {
                 Ok(())
             }
             Self::NoMain => f.write_str("the module has no function `main`"),
+            Self::ReadBack(what) => {
+                write!(f, "internal error: what was written is not the model that was meant: {what}")
+            }
             Self::ConstantForm => f.write_str("the constant does not fit the attribute it is written to"),
         }
     }

@@ -19,12 +19,20 @@ pub(crate) struct Location<'a> {
 /// The folder of a model, and the data files that were opened in it.
 pub(crate) struct DataFolder {
     folder: Option<PathBuf>,
+    /// Files that will stand there, by their paths from the folder.
+    coming: BTreeMap<PathBuf, Blob>,
     files: BTreeMap<String, Blob>,
 }
 
 impl DataFolder {
     pub fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, files: BTreeMap::new() }
+        Self::with_files(folder, BTreeMap::new())
+    }
+
+    /// A folder in which some files will stand, by their paths from it.
+    pub fn with_files(folder: Option<PathBuf>, files: BTreeMap<String, Blob>) -> Self {
+        let coming = files.into_iter().map(|(location, bytes)| (normal(&location), bytes)).collect();
+        Self { folder, coming, files: BTreeMap::new() }
     }
 
     /// The bytes of a tensor of `expected` bytes, as a slice of its file.
@@ -45,9 +53,17 @@ impl DataFolder {
     }
 
     fn open(&self, location: &str) -> Result<Blob, ExternalFault> {
+        if let Some(bytes) = self.coming.get(&normal(location)) {
+            return Ok(bytes.clone());
+        }
         let path = checked_path(self.folder.as_deref(), location)?;
         mapped::map_file(&path).map_err(ExternalFault::Io)
     }
+}
+
+/// A path without `.` in it.
+fn normal(location: &str) -> PathBuf {
+    Path::new(location).components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// The path of a data file, if it stays in the model's folder.

@@ -223,12 +223,14 @@ fn encode_tensor(f: &Function, elem: ElemType, dims: Option<&[DimRec]>) -> Vec<u
 
 /// Whether two types may be those of one value: the parts known in both do not differ.
 pub(crate) fn agree(f: &Function, a: TypeId, b: TypeId) -> bool {
+    a == b || agree_across((f, a), (f, b))
+}
+
+/// As [`agree`], for types of two functions.
+pub(crate) fn agree_across((f, a): (&Function, TypeId), (g, b): (&Function, TypeId)) -> bool {
     let (mut a, mut b) = (a, b);
     loop {
-        if a == b {
-            return true;
-        }
-        (a, b) = match (f.ty(a), f.ty(b)) {
+        (a, b) = match (f.ty(a), g.ty(b)) {
             (Type::Unknown, _) | (_, Type::Unknown) => return true,
             (Type::Tensor { elem, shape }, Type::Tensor { elem: other, shape: other_shape })
             | (Type::SparseTensor { elem, shape }, Type::SparseTensor { elem: other, shape: other_shape }) => {

@@ -78,7 +78,7 @@ pub fn read_bytes(name: &str, blob: Blob, options: &ReadOptions) -> Result<ReadM
 
 fn read_source(name: &str, blob: Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
     let source = Source { name: name.into(), bytes: blob };
-    let read = read_parts(&source.bytes, folder).map_err(|error| error.in_file(name))?;
+    let read = read_with(&source.bytes, DataFolder::new(folder)).map_err(|error| error.in_file(name))?;
     let ReadModel { mut module, warnings } = read;
     module.sources.push(source);
     Ok(ReadModel { module, warnings })
@@ -216,7 +216,8 @@ fn raw_field(field: &Field<'_>) -> ModuleAttr {
     ModuleAttr::bytes(&meta::about(meta::FIELD, &field.number.to_string()), field.raw)
 }
 
-fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
+/// Reads the model in `blob`, whose data files are in `data`. The module has no source.
+pub(super) fn read_with(blob: &Blob, data: DataFolder) -> Result<ReadModel> {
     let bytes: &[u8] = blob;
     if bytes.is_empty() {
         return Err(OnnxError::new(ErrorKind::Empty));
@@ -229,14 +230,7 @@ fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
         let is_nothing = attrs.iter().all(|attr| attr.name.starts_with(meta::FIELD));
         return Err(OnnxError::new(if is_nothing { ErrorKind::NotOnnx } else { ErrorKind::Missing("graph") }));
     }
-    let mut cx = Cx {
-        blob,
-        bytes,
-        ir_version,
-        data: DataFolder::new(folder),
-        warnings: Vec::new(),
-        functions: FastMap::default(),
-    };
+    let mut cx = Cx { blob, bytes, ir_version, data, warnings: Vec::new(), functions: FastMap::default() };
     for &part in &functions {
         let key = function_key(bytes, part)?;
         let name = global_name(key);
@@ -279,7 +273,8 @@ fn function_key(bytes: &[u8], part: Part) -> Result<(&str, &str, &str)> {
     Ok((relais_plugin_api::ir::normal_domain(domain), name, overload))
 }
 
-fn global_name((domain, name, overload): (&str, &str, &str)) -> String {
+/// The global name of the function with a domain, a name and an overload.
+pub(super) fn global_name((domain, name, overload): (&str, &str, &str)) -> String {
     if overload.is_empty() { format!("{domain}::{name}") } else { format!("{domain}::{name}:{overload}") }
 }
 

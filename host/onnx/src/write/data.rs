@@ -38,7 +38,8 @@ pub(super) enum Place {
 /// A data file that is taken over whole.
 pub(super) struct Takeover {
     pub bytes: Blob,
-    pub target: PathBuf,
+    /// Its path from the model's folder.
+    pub location: String,
 }
 
 /// The decisions for one model.
@@ -151,7 +152,7 @@ impl Placement {
             return Ok(placement);
         }
         placement.keeps_external = true;
-        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(out);
         placement.location = fresh_name(folder, out);
         let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
         let mut inline_bytes = 0u64;
@@ -178,18 +179,23 @@ impl Placement {
             _ => None,
         };
         for (path, group) in groups {
-            placement.keep_or_take_over(folder, path, &group);
+            placement.keep_or_take_over(out, path, &group);
         }
         Ok(placement)
     }
 
     /// Keeps a data file that the output finds where the input found it, takes over one that is in use as a whole,
     /// and otherwise leaves its tensors to the new data file.
-    fn keep_or_take_over(&mut self, folder: &Path, path: &str, group: &Group<'_>) {
+    fn keep_or_take_over(&mut self, out: &Path, path: &str, group: &Group<'_>) {
         if !group.is_uniform {
             return;
         }
+        let folder = folder_of(out);
         let target = folder.join(&group.location);
+        // A model that was its own data file would be read as weights.
+        if is_same_file(&target, out) {
+            return;
+        }
         let resolved = target.canonicalize();
         if resolved.is_ok() && resolved.ok() == Path::new(path).canonicalize().ok() {
             self.kept.insert(path.to_owned());
@@ -213,7 +219,7 @@ impl Placement {
             return;
         }
         self.kept.insert(path.to_owned());
-        self.takeovers.push(Takeover { bytes, target });
+        self.takeovers.push(Takeover { bytes, location: group.location.clone() });
     }
 
     /// The place of a tensor; `is_weight` for those that may move to a data file.
@@ -249,6 +255,11 @@ impl Placement {
 pub(super) enum IsWeight {
     Yes,
     No,
+}
+
+/// The folder that a file stands in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A name for a data file beside `out` that is not in use yet.

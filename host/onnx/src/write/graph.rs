@@ -7,7 +7,7 @@ use super::{
     names::is_listed,
     node::{constant_node, constant_of_shape, identity, put_entries},
     steps::{Step, Writer},
-    tensor::About,
+    tensor::{About, renamed_initializer},
 };
 use crate::{
     encode::{encode_default, encode_opset},
@@ -342,20 +342,9 @@ impl<'w> Writer<'w> {
     fn listed_call(&self, d: &mut Described<'_>, id: NodeId, list: i64) -> Result<()> {
         let attrs = d.f.attrs(id);
         let number = u32::try_from(list).unwrap_or(graph::INITIALIZER);
-        let mut message = Vec::new();
-        match attrs.get("sparse_value").or_else(|| attrs.get("value")) {
-            Some(AttrValue::SparseTensor(bytes)) => message = bytes.to_vec(),
-            Some(AttrValue::Raw(raw)) => {
-                let mut scan = Scan::new(raw, 0);
-                while let Some(field) = scan.field()? {
-                    if field.number == attribute::T {
-                        message = field.bytes()?.to_vec();
-                    }
-                }
-            }
-            _ => {}
-        }
-        let item = Item::field(bytes_field(number, &message));
+        let message = listed_initializer(attrs)?;
+        let name = self.scenes[d.scene].names.name(id).unwrap_or_default();
+        let item = Item::field(bytes_field(number, &renamed_initializer(number, &message, name)?));
         if number == graph::INITIALIZER {
             d.initializers.push(item);
         } else {
@@ -525,6 +514,24 @@ impl<'w> Writer<'w> {
     }
 }
 
+/// The encoding of an initializer that the IR holds as a call.
+pub(super) fn listed_initializer(attrs: Attrs<'_>) -> Result<Vec<u8>> {
+    let mut message = Vec::new();
+    match attrs.get("sparse_value").or_else(|| attrs.get("value")) {
+        Some(AttrValue::SparseTensor(bytes)) => message = bytes.to_vec(),
+        Some(AttrValue::Raw(raw)) => {
+            let mut scan = Scan::new(raw, 0);
+            while let Some(field) = scan.field()? {
+                if field.number == attribute::T {
+                    message = field.bytes()?.to_vec();
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(message)
+}
+
 /// Whether a type says what the value is: of a tensor, with its rank.
 fn is_known(f: &Function, ty: TypeId) -> bool {
     !matches!(f.ty(ty), Type::Unknown | Type::Tensor { shape: None, .. } | Type::Tuple(_))
@@ -566,7 +573,7 @@ fn constant_of_shape_since(elem: ElemType) -> Option<i64> {
 }
 
 /// Whether a splat is smaller as a `ConstantOfShape` node, and the operator set has one for its type.
-fn is_worth_a_node(f: &Function, tensor: &Tensor, name: &str) -> bool {
+pub(super) fn is_worth_a_node(f: &Function, tensor: &Tensor, name: &str) -> bool {
     /// The encoding of the node and of its shape, without names and dimensions.
     const NODE_BYTES: u64 = 120;
     let version = f.opset_version("").unwrap_or(0);

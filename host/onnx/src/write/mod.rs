@@ -14,6 +14,7 @@ mod names;
 mod node;
 mod node_names;
 mod plan;
+mod read_back;
 mod steps;
 mod tensor;
 
@@ -25,15 +26,17 @@ use super::{
     wire::{Part, Scan, put_bytes, put_int},
 };
 pub use data::data_files;
-use data::{MAX_MODEL, Placement};
+use data::{MAX_MODEL, Placement, folder_of};
 use graph::encoded_imports;
 use merge::{Content, Item, Sections};
 use names::Names;
 use plan::Plan;
-use relais_files::{Destination, Existing, FileError, FileSet};
+use read_back::Written;
+use relais_files::{Destination, Existing, FileError, FileSet, mapped};
 use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr, recursive};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     fs,
     io::Write,
     path::{Path, PathBuf},
@@ -125,7 +128,8 @@ pub struct WriteReport {
     pub shared_files: Vec<PathBuf>,
 }
 
-/// Writes a model to a file; with external data, beside a file `OUT.data`.
+/// Writes a model to a file; with external data, beside a file `OUT.data`. Before it is put in place, it is read back and
+/// held against the module.
 ///
 /// Tensors that were in a data file stay there if the output finds that file under the same name: the output is in the
 /// input's folder, or the data file is copied along, which happens if at least nine tenths of it are still in use and
@@ -139,14 +143,24 @@ pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) 
     write_files(module, path, options).map_err(|error| error.in_file(&name))
 }
 
-/// Writes a model with all its weights to `out`.
+/// Writes a model with all its weights to `out`, after its bytes were read back and held against the module.
 ///
 /// # Errors
 /// Returns an error if ONNX cannot express the module, or `out` fails.
 pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> {
     let writer = plan(module, Placement::inline(), StatedTypes::default())?;
-    writer.plan.write_to(out).map_err(|cause| OnnxError::io("", cause))?;
+    let bytes = whole_model(&writer, Path::new(""))?;
+    out.write_all(&bytes).and_then(|()| out.flush()).map_err(|cause| OnnxError::io("", cause))?;
     Ok(report(&writer))
+}
+
+/// The bytes of a model with all its weights, read back.
+fn whole_model(writer: &Writer<'_>, named: &Path) -> Result<Blob> {
+    let mut bytes = Vec::with_capacity(writer.plan.size() as usize);
+    writer.plan.write_to(&mut bytes).map_err(|cause| OnnxError::io(named, cause))?;
+    let model = Blob::from(bytes);
+    writer.read_back(&Written { model: model.clone(), folder: None, files: BTreeMap::new() })?;
+    Ok(model)
 }
 
 fn report(writer: &Writer<'_>) -> WriteReport {
@@ -175,35 +189,44 @@ pub fn write_destination(module: &IRModule, destination: &Destination, options: 
     // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
         let writer = plan(module, Placement::inline(), options.stated_types)?;
-        destination.write(|mut out| writer.plan.write_to(&mut out)).map_err(at)?;
+        let bytes = whole_model(&writer, destination.named())?;
+        destination.write(|out| out.write_all(&bytes)).map_err(at)?;
         return Ok(report(&writer));
     };
     let writer = plan(module, Placement::new(module, options.external_data, path)?, options.stated_types)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut report = report(&writer);
     let mut taken = Vec::new();
     for takeover in &writer.placement.takeovers {
         let mut plan = Plan::new(Blob::default());
         plan.blob(&takeover.bytes);
-        taken.push((takeover.target.clone(), plan));
+        taken.push((&takeover.location, plan));
     }
-    let mut data: Vec<(PathBuf, &Plan)> = taken.iter().map(|(target, plan)| (target.clone(), plan)).collect();
+    let mut data: Vec<(&String, &Plan)> = taken.iter().map(|(location, plan)| (*location, plan)).collect();
     if writer.placement.data.size() > 0 {
-        data.push((folder.join(&writer.placement.location), &writer.placement.data));
+        data.push((&writer.placement.location, &writer.placement.data));
     }
     let mut files = FileSet::new();
     let mut add = |destination: &Destination, plan: &Plan| {
         let file = files.add(destination).map_err(at)?;
-        plan.write_to_file(file).map_err(|cause| OnnxError::io(destination.named(), cause))
+        plan.write_to_file(file).map_err(|cause| OnnxError::io(destination.named(), cause))?;
+        let draft = files.path().expect("a file was added");
+        mapped::map_file(draft).map_err(|cause| OnnxError::io(draft, cause))
     };
-    for (target, plan) in &data {
+    let mut written = BTreeMap::new();
+    for (location, plan) in data {
+        let target = folder.join(location);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).map_err(|cause| OnnxError::io(folder, cause))?;
         }
-        add(&Destination::new(target, Existing::Keep).map_err(at)?, plan)?;
-        report.data_files.push((target.clone(), plan.size()));
+        let bytes = add(&Destination::new(&target, Existing::Keep).map_err(at)?, plan)?;
+        written.insert(location.clone(), bytes);
+        report.data_files.push((target, plan.size()));
     }
-    add(destination, &writer.plan)?;
+    let model = add(destination, &writer.plan)?;
+    let own_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    written.insert(own_name.to_owned(), model.clone());
+    writer.read_back(&Written { model, folder: Some(folder.to_owned()), files: written })?;
     files.commit().map_err(at)?;
     Ok(report)
 }

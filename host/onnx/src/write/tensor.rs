@@ -9,7 +9,7 @@ use crate::{
     encode::encode_typed,
     error::{ErrorKind, OnnxError, Result},
     meta,
-    schema::{entry, tensor},
+    schema::{entry, graph, sparse_tensor, tensor},
     wire::{Part, Scan, put_bytes, put_int, put_tag, put_varint, wire_type},
 };
 use relais_plugin_api::ir::{AttrValue, Attrs, Blob, ElemType, Tensor};
@@ -31,6 +31,34 @@ impl<'a> About<'a> {
             None => self.attrs.meta(key),
         }
     }
+}
+
+/// The entry of a list of initializers, which is dense or sparse, under another name.
+pub(super) fn renamed_initializer(list: u32, message: &[u8], name: &str) -> Result<Vec<u8>> {
+    if list != graph::SPARSE_INITIALIZER {
+        return renamed_tensor(message, name);
+    }
+    let mut bytes = Vec::new();
+    let mut scan = Scan::new(message, 0);
+    while let Some(field) = scan.field()? {
+        match field.number {
+            sparse_tensor::VALUES => put_bytes(&mut bytes, field.number, &renamed_tensor(field.bytes()?, name)?),
+            _ => bytes.extend_from_slice(field.raw),
+        }
+    }
+    Ok(bytes)
+}
+
+fn renamed_tensor(encoded: &[u8], name: &str) -> Result<Vec<u8>> {
+    if encoded_name(encoded)? == name.as_bytes() {
+        return Ok(encoded.to_vec());
+    }
+    let mut bytes = Vec::new();
+    for part in other_fields(encoded, &[tensor::NAME])? {
+        bytes.extend_from_slice(part.of(encoded));
+    }
+    put_bytes(&mut bytes, tensor::NAME, name.as_bytes());
+    Ok(bytes)
 }
 
 /// The name that an encoded tensor has.

@@ -1,0 +1,528 @@
+//! Reading back: a model is put in place only if what was written is what was meant.
+//!
+//! The bytes are read as those of any file are, with the data files that they name, and the module that they are is
+//! compared with the one that was to be written: inputs and outputs, nodes with their operators, operands and attributes,
+//! constants by their bytes or by their place in a file, imports, types as far as they are stated. Names of inner values
+//! are compared by what they stand for.
+
+use super::{
+    graph::{is_worth_a_node, listed_initializer},
+    model_field,
+    names::is_listed,
+    steps::{FunctionKey, Writer},
+    tensor::renamed_initializer,
+};
+use crate::{
+    encode::encode_default,
+    error::{ErrorKind, OnnxError, Result},
+    external::DataFolder,
+    meta,
+    read::{Form, global_name, read_with},
+    types::{agree_across, encode_type},
+};
+use relais_plugin_api::ir::{
+    AttrRec, AttrValue, Blob, ConstForm, Expr, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId, attr_flag,
+    kind, normal_domain,
+};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The files that a model is read back from.
+pub(super) struct Written {
+    pub model: Blob,
+    /// Where the model will stand.
+    pub folder: Option<PathBuf>,
+    /// Files that do not stand there yet, by their paths from that folder.
+    pub files: BTreeMap<String, Blob>,
+}
+
+/// A difference: its place and what differs.
+struct Difference {
+    place: String,
+    what: String,
+}
+
+type Compared = std::result::Result<(), Difference>;
+
+fn differ(what: impl Into<String>) -> Compared {
+    Err(Difference { place: String::new(), what: what.into() })
+}
+
+impl Difference {
+    fn within(mut self, place: impl FnOnce() -> String) -> Self {
+        self.place = if self.place.is_empty() { place() } else { format!("{}, {}", place(), self.place) };
+        self
+    }
+}
+
+impl Writer<'_> {
+    /// Reads what was written, and compares it with what was meant.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be read, or differs.
+    pub fn read_back(&self, written: &Written) -> Result<()> {
+        let fault = |what: String| OnnxError::new(ErrorKind::ReadBack(what));
+        let data = DataFolder::with_files(written.folder.clone(), written.files.clone());
+        let read = read_with(&written.model, data).map_err(|error| fault(format!("it cannot be read: {error}")))?;
+        self.is_same(&read.module).map_err(|Difference { place, what }| {
+            fault(if place.is_empty() { what } else { format!("{place}: {what}") })
+        })
+    }
+
+    fn is_same(&self, read: &IRModule) -> Compared {
+        self.same_model_fields(read)?;
+        let others = read.globals();
+        if others.len() != self.globals.len() {
+            return differ(format!("{} functions where {} were meant", others.len(), self.globals.len()));
+        }
+        for (scene, other) in others.iter().enumerate() {
+            let global = self.globals[scene];
+            let within = |difference: Difference| match global {
+                MAIN => difference,
+                _ => difference.within(|| format!("function `{global}`")),
+            };
+            if scene > 0 && other.name.as_str() != self.written_name(global) {
+                return differ(format!("it is `{}`", other.name)).map_err(within);
+            }
+            let Some(function) = other.function() else { return differ("it is no function").map_err(within) };
+            Comparer::new(self, scene, function).run().map_err(within)?;
+        }
+        Ok(())
+    }
+
+    /// The name of one of the model's functions, as it is read.
+    fn written_name(&self, global: &str) -> String {
+        let FunctionKey { domain, name, overload } = &self.functions[global];
+        global_name((normal_domain(domain), name, overload))
+    }
+
+    fn same_model_fields(&self, read: &IRModule) -> Compared {
+        let meant: Vec<&ModuleAttr> = self
+            .module
+            .attrs
+            .iter()
+            .filter(|attr| {
+                attr.name != meta::IR_VERSION && model_field(attr).is_some_and(|(_, bytes)| !bytes.is_empty())
+            })
+            .collect();
+        for attr in meant {
+            if !read.attrs.contains(attr) {
+                return differ(format!("the model's field `{}`", attr.name));
+            }
+        }
+        let version = read.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int).unwrap_or(0);
+        if version != self.ir_version {
+            return differ(format!("format version {version} where {} was meant", self.ir_version));
+        }
+        Ok(())
+    }
+}
+
+/// One function of the module, and the one that was read.
+struct Comparer<'a, 'w> {
+    writer: &'a Writer<'w>,
+    scene: usize,
+    /// What was meant.
+    f: &'a Function,
+    /// What was read.
+    g: &'a Function,
+    /// By node of `f`, the node of `g` that stands for it, or the absent operand.
+    to_read: Vec<NodeId>,
+    /// By node of `g`, the value that it passes on.
+    passed_on: BTreeMap<NodeId, (NodeId, usize)>,
+    /// Graphs that are still to be compared.
+    graphs: Vec<(NodeId, NodeId)>,
+}
+
+/// A value: a node, and which of its results.
+type Value = (NodeId, usize);
+
+/// The value that a node stands for, with projections taken apart.
+fn value(f: &Function, id: NodeId) -> Value {
+    let mut id = id;
+    while let Expr::TupleGetItem { tuple, index } = f.expr(id) {
+        match f.kind(tuple) {
+            kind::TUPLE => id = f.operands(tuple)[index],
+            _ => return (tuple, index),
+        }
+    }
+    (id, 0)
+}
+
+/// The operands that are written as names, without absent ones at the end.
+fn inputs(f: &Function, id: NodeId) -> &[NodeId] {
+    let operands = f.operands(id);
+    let operands = &operands[usize::from(f.kind(id) == kind::CALL)..operands.len() - f.n_regions(id)];
+    let n_given = operands.iter().rposition(|operand| !operand.is_absent()).map_or(0, |last| last + 1);
+    &operands[..n_given]
+}
+
+/// Domain, name and overload of a node's operator.
+fn operator(f: &Function, id: NodeId) -> (&str, &str, &str) {
+    match f.expr(id) {
+        Expr::If(_) => ("", "If", ""),
+        Expr::Call(call) => match call.op() {
+            Some(op) => {
+                let op = f.op(op);
+                (normal_domain(f.str(op.domain)), f.str(op.name), f.str(op.overload))
+            }
+            None => ("", "", ""),
+        },
+        _ => ("", "", ""),
+    }
+}
+
+fn callee(f: &Function, id: NodeId) -> Option<&str> {
+    let Expr::Call(call) = f.expr(id) else { return None };
+    match f.expr(call.callee()) {
+        Expr::GlobalVar(global) => Some(global),
+        _ => None,
+    }
+}
+
+/// Whether a node is a constant: those of forms that the IR does not hold are calls.
+fn is_constant(f: &Function, id: NodeId) -> bool {
+    f.kind(id) == kind::CONSTANT || operator(f, id) == ("", "Constant", "") && inputs(f, id).is_empty()
+}
+
+/// An initializer that is a call: its list, and its encoding but for the name.
+fn listed(f: &Function, id: NodeId) -> Option<(u32, Vec<u8>)> {
+    let attrs = f.attrs(id);
+    let Some(AttrValue::Int(list)) = attrs.meta(meta::INITIALIZER_LIST) else { return None };
+    let list = u32::try_from(list).ok()?;
+    let encoded = listed_initializer(attrs).ok()?;
+    Some((list, renamed_initializer(list, &encoded, "").ok()?))
+}
+
+fn attributes(f: &Function, id: NodeId) -> impl Iterator<Item = AttrRec> {
+    f.attr_recs(id).iter().copied().filter(|rec| rec.flags & attr_flag::META == 0)
+}
+
+/// The graphs of a node, by the attributes that hold them.
+fn graphs(f: &Function, id: NodeId) -> Vec<(&str, Vec<NodeId>)> {
+    let of_attribute = |rec: AttrRec| match f.attrs(id).decode(rec) {
+        AttrValue::Graph(region) => Some((f.str(rec.name), vec![region])),
+        AttrValue::Graphs(regions) => Some((f.str(rec.name), regions.to_vec())),
+        _ => None,
+    };
+    let mut graphs: Vec<_> = attributes(f, id).filter_map(of_attribute).collect();
+    if let Expr::If(view) = f.expr(id) {
+        graphs.push(("then_branch", vec![view.then_branch()]));
+        graphs.push(("else_branch", vec![view.else_branch()]));
+    }
+    graphs.sort();
+    graphs
+}
+
+impl<'a, 'w> Comparer<'a, 'w> {
+    fn new(writer: &'a Writer<'w>, scene: usize, g: &'a Function) -> Self {
+        let f = writer.scenes[scene].f;
+        let to_read = vec![NodeId::ABSENT; f.n_nodes()];
+        Self { writer, scene, f, g, to_read, passed_on: BTreeMap::new(), graphs: Vec::new() }
+    }
+
+    fn run(&mut self) -> Compared {
+        let (f, g) = (self.f, self.g);
+        self.imports()?;
+        if self.writer.scenes[self.scene].form == Form::Function {
+            self.function_attributes()?;
+        }
+        self.graphs.push((f.root(), g.root()));
+        while let Some((x, y)) = self.graphs.pop() {
+            self.graph(x, y)?;
+        }
+        Ok(())
+    }
+
+    fn imports(&self) -> Compared {
+        let scene = &self.writer.scenes[self.scene];
+        let further = scene.imports.iter().map(|(domain, version)| (domain.as_str(), *version));
+        let mut meant: Vec<_> = self.f.opset_imports().into_iter().chain(further).collect();
+        let mut read = self.g.opset_imports();
+        meant.sort_unstable();
+        read.sort_unstable();
+        if meant == read { Ok(()) } else { differ(format!("the imports {read:?} where {meant:?} were meant")) }
+    }
+
+    /// The names of a function's attributes, and the values of those that have defaults.
+    fn function_attributes(&self) -> Compared {
+        let names = |f: &Function| match f.attrs(f.root()).meta(meta::ATTRIBUTES) {
+            Some(AttrValue::Strings(names)) => names.strings().map(<[u8]>::to_vec).collect(),
+            _ => Vec::new(),
+        };
+        let prefix = meta::about(meta::DEFAULT, "");
+        let defaults = |f: &Function| {
+            let attrs = f.attrs(f.root());
+            let recs = attrs.recs().iter().filter(|rec| rec.flags & attr_flag::META != 0);
+            let named = recs.filter_map(|&rec| Some((rec, f.str(rec.name).strip_prefix(&prefix)?)));
+            let mut encoded: Vec<_> =
+                named.map(|(rec, name)| encode_default(f, name, rec, attrs.decode(rec)).unwrap_or_default()).collect();
+            encoded.sort();
+            encoded
+        };
+        if names(self.f) != names(self.g) || defaults(self.f) != defaults(self.g) {
+            return differ("other attributes of the function");
+        }
+        Ok(())
+    }
+
+    fn graph(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let is_main = self.scene == 0 && x == f.root();
+        let (params, others) = (f.operands(x), g.operands(y));
+        if params.len() != others.len() {
+            return differ(format!("{} inputs where {} were meant", others.len(), params.len()));
+        }
+        for (&p, &q) in params.iter().zip(others) {
+            self.parameter(p, q, is_main)
+                .map_err(|difference| difference.within(|| format!("input `{}`", g.name(q))))?;
+        }
+        self.nodes(x, y)?;
+        self.results(x, y, is_main)
+    }
+
+    fn parameter(&mut self, p: NodeId, q: NodeId, is_main: bool) -> Compared {
+        let (f, g) = (self.f, self.g);
+        self.to_read[p.index()] = q;
+        if is_main && !f.name(p).is_empty() && f.name(p) != g.name(q) {
+            return differ(format!("it was meant to be `{}`", f.name(p)));
+        }
+        match (f.default_value(p), g.default_value(q)) {
+            (None, None) => {}
+            (Some(meant), Some(read)) => same_tensor(meant, read)?,
+            _ => return differ("another default"),
+        }
+        let meant = encode_type(f, f.type_id(p)).unwrap_or_default();
+        let is_typed = self.writer.scenes[self.scene].form == Form::Graph;
+        if is_typed && meant != encode_type(g, g.type_id(q)).unwrap_or_default() {
+            return differ("another type");
+        }
+        Ok(())
+    }
+
+    /// Pairs the nodes of two graphs, in order.
+    fn nodes(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let is_node = |f: &Function, id: NodeId| matches!(f.kind(id), kind::CALL | kind::IF) && !is_constant(f, id);
+        let bindings = f.bindings(f.block_of(x)).iter().copied();
+        let mut meant = bindings.filter(|&id| is_node(f, id) || self.is_made_splat(id)).collect::<Vec<_>>().into_iter();
+        let mut read = g.bindings(g.block_of(y)).iter().copied().filter(|&id| is_node(g, id));
+        for id in meant.by_ref() {
+            let Some(other) = read.next() else {
+                return differ("it is missing").map_err(|difference| difference.within(|| place(f, id)));
+            };
+            self.node(id, other).map_err(|difference| difference.within(|| place(g, other)))?;
+        }
+        // What is left gives outputs their names.
+        for other in read {
+            let [from] = inputs(g, other) else {
+                return differ("it was not meant").map_err(|difference| difference.within(|| place(g, other)));
+            };
+            if operator(g, other) != ("", "Identity", "") {
+                return differ("it was not meant").map_err(|difference| difference.within(|| place(g, other)));
+            }
+            let from = self.read_value(*from);
+            self.passed_on.insert(other, from);
+        }
+        Ok(())
+    }
+
+    /// Whether a constant is written as a `ConstantOfShape`.
+    fn is_made_splat(&self, id: NodeId) -> bool {
+        let f = self.f;
+        f.kind(id) == kind::CONSTANT
+            && ConstForm(f.node(id).aux) == ConstForm::ANY
+            && f.stored_constant(id)
+                .is_some_and(|tensor| tensor.as_splat().is_some() && is_worth_a_node(f, tensor, f.name(id)))
+    }
+
+    fn node(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        self.to_read[x.index()] = y;
+        self.same_type(x, y)?;
+        if f.kind(x) == kind::CONSTANT {
+            return self.splat(x, y);
+        }
+        self.same_operator(x, y)?;
+        let (p, q) = (inputs(f, x), inputs(g, y));
+        if p.len() != q.len() {
+            return differ(format!("{} inputs where {} were meant", q.len(), p.len()));
+        }
+        for (at, (&p, &q)) in p.iter().zip(q).enumerate() {
+            self.operand(p, q).map_err(|difference| difference.within(|| format!("input {at}")))?;
+        }
+        self.same_attributes(x, y)?;
+        let (meant, read) = (graphs(f, x), graphs(g, y));
+        let names = |graphs: &[(&str, Vec<NodeId>)]| {
+            graphs.iter().map(|(name, regions)| (name.to_string(), regions.len())).collect::<Vec<_>>()
+        };
+        if names(&meant) != names(&read) {
+            return differ("other graphs");
+        }
+        for ((_, meant), (_, read)) in meant.into_iter().zip(read) {
+            self.graphs.extend(meant.into_iter().zip(read));
+        }
+        Ok(())
+    }
+
+    fn same_operator(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let is_same = match (callee(f, x), callee(g, y)) {
+            (None, None) => operator(f, x) == operator(g, y),
+            (Some(meant), Some(read)) => {
+                self.writer.functions.contains_key(meant) && self.writer.written_name(meant) == read
+            }
+            // An operator of one of the model's functions' names is that function.
+            (None, Some(read)) => global_name(operator(f, x)) == read,
+            (Some(_), None) => false,
+        };
+        if is_same { Ok(()) } else { differ("another operator") }
+    }
+
+    /// A constant and the `ConstantOfShape` that it is written as.
+    fn splat(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let meant = f.stored_constant(x).expect("such a constant is stored");
+        let shape = inputs(g, y).first().and_then(|&shape| g.stored_constant(shape)).and_then(Tensor::to_i64s);
+        let dims = shape.map(|dims| dims.iter().map(|&dim| dim as u64).collect::<Vec<_>>());
+        let element = match g.attrs(y).get("value") {
+            Some(AttrValue::Tensor(tensor)) if tensor.len() == 1 && tensor.elem() == meant.elem() => {
+                Some(tensor.to_bytes())
+            }
+            _ => None,
+        };
+        let is_same = operator(g, y) == ("", "ConstantOfShape", "")
+            && dims.as_deref() == Some(meant.dims())
+            && element.as_deref() == meant.as_splat();
+        if is_same { Ok(()) } else { differ("another constant") }
+    }
+
+    /// The value of the function that was read that a node stands for.
+    fn read_value(&self, id: NodeId) -> Value {
+        let (id, index) = value(self.g, id);
+        self.passed_on.get(&id).copied().unwrap_or((id, index))
+    }
+
+    fn operand(&mut self, p: NodeId, q: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let ((x, i), (y, j)) = (value(f, p), self.read_value(q));
+        if x.is_absent() || y.is_absent() {
+            return if x.is_absent() && y.is_absent() { Ok(()) } else { differ("absent in one of the two") };
+        }
+        if self.to_read[x.index()] == y && i == j {
+            return Ok(());
+        }
+        if !is_constant(f, x) || !is_constant(g, y) {
+            return differ(format!("it is `{}` where `{}` was meant", g.name(q), f.name(p)));
+        }
+        self.constant(x, y).map_err(|difference| difference.within(|| format!("constant `{}`", g.name(y))))?;
+        self.to_read[x.index()] = y;
+        Ok(())
+    }
+
+    fn constant(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let is_of_main = self.scene == 0;
+        if is_of_main && is_listed(f, x) != is_listed(g, y) {
+            return differ("listed as an input in one of the two");
+        }
+        match (f.stored_constant(x), g.stored_constant(y)) {
+            (Some(meant), Some(read)) => same_tensor(meant, read),
+            (None, None) if listed(f, x).is_some() && listed(f, x) == listed(g, y) => Ok(()),
+            (None, None) => self.same_attributes(x, y),
+            (None, Some(read)) => match f.attrs(x).get("value") {
+                Some(AttrValue::Tensor(meant)) => same_tensor(meant, read),
+                _ => Ok(()),
+            },
+            (Some(_), None) => differ("it is not stored"),
+        }
+    }
+
+    fn results(&mut self, x: NodeId, y: NodeId, is_main: bool) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let (meant, read) = (f.results(f.block_of(x)), g.results(g.block_of(y)));
+        if meant.len() != read.len() {
+            return differ(format!("{} outputs where {} were meant", read.len(), meant.len()));
+        }
+        for (at, (&p, &q)) in meant.iter().zip(read).enumerate() {
+            self.operand(p, q).map_err(|difference| difference.within(|| format!("output {at}")))?;
+        }
+        if !is_main {
+            return Ok(());
+        }
+        let names = |f: &Function, id| match f.attrs(id).meta(meta::OUTPUT_NAMES) {
+            Some(AttrValue::Strings(names)) => names.strings().map(<[u8]>::to_vec).collect(),
+            _ => Vec::new(),
+        };
+        let (mut meant, read) = (names(f, x), names(g, y));
+        meant.truncate(read.len());
+        let is_same = meant.iter().zip(&read).all(|(meant, read)| meant.is_empty() || meant == read);
+        if is_same { Ok(()) } else { differ("other names of outputs") }
+    }
+
+    /// Whether the type that is stated, if it is, may be the value's.
+    fn same_type(&self, x: NodeId, y: NodeId) -> Compared {
+        let (a, b) = (self.f.type_id(x), self.g.type_id(y));
+        if b == TypeId::UNKNOWN || agree_across((self.f, a), (self.g, b)) { Ok(()) } else { differ("another type") }
+    }
+
+    fn same_attributes(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let is_graph = |f: &Function, id: NodeId, rec: AttrRec| {
+            matches!(f.attrs(id).decode(rec), AttrValue::Graph(_) | AttrValue::Graphs(_))
+        };
+        let mut meant = attributes(f, x).filter(|&rec| !is_graph(f, x, rec));
+        let mut read = attributes(g, y).filter(|&rec| !is_graph(g, y, rec));
+        loop {
+            let (p, q) = match (meant.next(), read.next()) {
+                (None, None) => return Ok(()),
+                (Some(p), Some(q)) => (p, q),
+                _ => return differ("another number of attributes"),
+            };
+            let name = f.bytes(p.name);
+            if name != g.bytes(q.name) || !self.same_value(f.attrs(x).decode(p), g.attrs(y).decode(q)) {
+                return differ(format!("attribute `{}`", String::from_utf8_lossy(name)));
+            }
+        }
+    }
+
+    fn same_value(&self, meant: AttrValue<'_>, read: AttrValue<'_>) -> bool {
+        let same_type = |a, b| encode_type(self.f, a) == encode_type(self.g, b);
+        match (meant, read) {
+            (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
+            (AttrValue::Floats(a), AttrValue::Floats(b)) | (AttrValue::Ints(a), AttrValue::Ints(b)) => {
+                a.raw() == b.raw()
+            }
+            (AttrValue::Strings(a), AttrValue::Strings(b))
+            | (AttrValue::SparseTensors(a), AttrValue::SparseTensors(b)) => a.strings().eq(b.strings()),
+            (AttrValue::Tensor(a), AttrValue::Tensor(b)) => same_tensor(a, b).is_ok(),
+            (AttrValue::Tensors(a), AttrValue::Tensors(b)) => a.tensors().eq(b.tensors()),
+            (AttrValue::Type(a), AttrValue::Type(b)) => same_type(a, b),
+            (AttrValue::Types(a), AttrValue::Types(b)) => {
+                a.raw().len() == b.raw().len() && a.types().zip(b.types()).all(|(a, b)| same_type(a, b))
+            }
+            (AttrValue::Other(_), AttrValue::Other(_)) => true,
+            (a, b) => a == b,
+        }
+    }
+}
+
+fn place(f: &Function, id: NodeId) -> String {
+    format!("node `{}` ({})", f.name(id), operator(f, id).1)
+}
+
+/// Whether two tensors are equal: by their bytes, or because both are the same part of the same file.
+fn same_tensor(meant: &Tensor, read: &Tensor) -> Compared {
+    let file = |tensor: &Tensor| {
+        let file = tensor.as_dense()?.file()?;
+        Some((file.path.to_owned(), file.start, file.stamp))
+    };
+    if let Some((path, _, 0)) = file(meant) {
+        return differ(format!("`{path}` was changed by another process while it was in use"));
+    }
+    let is_alike = meant.elem() == read.elem() && meant.dims() == read.dims();
+    if !is_alike {
+        return differ("another type or shape of the constant");
+    }
+    let is_in_place = meant.byte_len() == read.byte_len() && file(meant).is_some_and(|at| Some(at) == file(read));
+    if is_in_place || meant == read { Ok(()) } else { differ("other bytes of the constant") }
+}
