@@ -97,6 +97,11 @@ pub(crate) mod tensor {
     pub const EXTERNAL: i64 = 1;
 }
 
+pub(crate) mod annotation {
+    pub const TENSOR_NAME: u32 = 1;
+    pub const QUANT_PARAMETERS: u32 = 2;
+}
+
 pub(crate) mod sparse_tensor {
     pub const VALUES: u32 = 1;
 }

@@ -4,7 +4,7 @@ use super::{
     StatedTypes,
     data::IsWeight,
     merge::{Content, ExtraFields, Item, Sections},
-    names::is_listed,
+    names::{Names, is_listed},
     node::{constant_node, constant_of_shape, identity, put_entries},
     steps::{Step, Writer},
     tensor::{About, renamed_initializer},
@@ -152,6 +152,7 @@ impl<'w> Writer<'w> {
         match d.form {
             Form::Graph => {
                 self.graph_head(&mut d, attrs);
+                self.annotations(&mut d, attrs)?;
                 self.bindings(&mut d)?;
                 self.graph_inputs(&mut d)?;
                 self.graph_outputs(&mut d, attrs)?;
@@ -175,20 +176,43 @@ impl<'w> Writer<'w> {
         Ok(d.sections)
     }
 
-    fn graph_head(&self, d: &mut Described<'_>, attrs: Attrs<'_>) {
+    /// The name of a graph. One that never was ONNX has a name, too, since every reader wants one.
+    pub fn graph_name<'n>(&self, attrs: Attrs<'n>) -> Option<&'n [u8]> {
         match attrs.meta(meta::GRAPH_NAME) {
-            Some(AttrValue::String(name)) => d.sections.add_one(graph::NAME, bytes_field(graph::NAME, name)),
-            _ if !self.source.is_empty() && attrs.meta(meta::OUTPUT_NAMES).is_some() => {}
-            // A graph that never was ONNX: every reader wants a name.
-            _ => d.sections.add_one(graph::NAME, bytes_field(graph::NAME, b"graph")),
+            Some(AttrValue::String(name)) => Some(name),
+            _ if !self.source.is_empty() && attrs.meta(meta::OUTPUT_NAMES).is_some() => None,
+            _ => Some(b"graph"),
+        }
+    }
+
+    fn graph_head(&self, d: &mut Described<'_>, attrs: Attrs<'_>) {
+        if let Some(name) = self.graph_name(attrs) {
+            d.sections.add_one(graph::NAME, bytes_field(graph::NAME, name));
         }
         if let Some(AttrValue::String(doc)) = attrs.meta(meta::DOC) {
             d.sections.add_one(graph::DOC_STRING, bytes_field(graph::DOC_STRING, doc));
         }
-        for annotation in strings(attrs, meta::QUANTIZATION_ANNOTATION) {
-            let number = graph::QUANTIZATION_ANNOTATION;
-            d.sections.add(number, Item::field(bytes_field(number, annotation)));
+    }
+
+    /// The quantisation annotations of tensors that still exist, under the names that these have.
+    fn annotations(&self, d: &mut Described<'_>, attrs: Attrs<'_>) -> Result<()> {
+        let annotations = strings(attrs, meta::QUANTIZATION_ANNOTATION);
+        if annotations.is_empty() {
+            return Ok(());
         }
+        let names = &self.scenes[d.scene].names;
+        let values = named_values(d.f, d.function, names);
+        let renamed = |name: &[u8]| {
+            let name = std::str::from_utf8(name).ok()?;
+            Some(names.name(*values.get(name)?)?.as_bytes().to_vec())
+        };
+        for annotation in annotations {
+            if let Some(bytes) = renamed_annotation(annotation, renamed)? {
+                let number = graph::QUANTIZATION_ANNOTATION;
+                d.sections.add(number, Item::field(bytes_field(number, &bytes)));
+            }
+        }
+        Ok(())
     }
 
     fn function_head(&self, d: &mut Described<'_>, attrs: Attrs<'_>) -> Result<()> {
@@ -471,12 +495,7 @@ impl<'w> Writer<'w> {
         };
         let names = &self.scenes[d.scene].names;
         let block = f.block_of(d.function);
-        let mut values: FastMap<&str, NodeId> = FastMap::default();
-        for &id in f.operands(d.function).iter().chain(f.bindings(block)) {
-            if names.value(id) == id && !f.name(id).is_empty() {
-                values.insert(f.name(id), id);
-            }
-        }
+        let values = named_values(f, d.function, names);
         let mut written: FastSet<&str> = FastSet::default();
         for (index, name) in stated.into_iter().enumerate() {
             let mut name = std::str::from_utf8(name).unwrap_or_default();
@@ -532,9 +551,46 @@ pub(super) fn listed_initializer(attrs: Attrs<'_>) -> Result<Vec<u8>> {
     Ok(message)
 }
 
-/// Whether a type says what the value is: of a tensor, with its rank.
+/// The values of a graph by their names in the function.
+fn named_values<'f>(f: &'f Function, function: NodeId, names: &Names<'_>) -> FastMap<&'f str, NodeId> {
+    let values = f.operands(function).iter().chain(f.bindings(f.block_of(function))).copied();
+    let named = values.filter(|&id| names.value(id) == id && !f.name(id).is_empty());
+    named.map(|id| (f.name(id), id)).collect()
+}
+
+/// A `TensorAnnotation` with other names of tensors; `None` if one has no name.
+fn renamed_annotation(annotation: &[u8], renamed: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+    use crate::schema::{annotation, entry};
+    let mut bytes = Vec::new();
+    let mut scan = Scan::new(annotation, 0);
+    while let Some(field) = scan.field()? {
+        match field.number {
+            annotation::TENSOR_NAME => {
+                let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
+                put_bytes(&mut bytes, field.number, &name);
+            }
+            annotation::QUANT_PARAMETERS => {
+                let mut pair = Vec::new();
+                let mut scan = Scan::new(field.bytes()?, 0);
+                while let Some(field) = scan.field()? {
+                    if field.number != entry::VALUE {
+                        pair.extend_from_slice(field.raw);
+                        continue;
+                    }
+                    let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
+                    put_bytes(&mut pair, field.number, &name);
+                }
+                put_bytes(&mut bytes, field.number, &pair);
+            }
+            _ => bytes.extend_from_slice(field.raw),
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// Whether a type says what the value is: of a tensor, with its rank, and with no part that ONNX cannot leave open.
 fn is_known(f: &Function, ty: TypeId) -> bool {
-    !matches!(f.ty(ty), Type::Unknown | Type::Tensor { shape: None, .. } | Type::Tuple(_))
+    !matches!(f.ty(ty), Type::Unknown | Type::Tensor { shape: None, .. } | Type::Tuple(_)) && whole(f, ty) == ty
 }
 
 /// An encoded `ValueInfoProto` under another name.

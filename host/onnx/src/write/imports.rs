@@ -18,19 +18,14 @@ pub(super) fn own_domain(module: &IRModule) -> String {
     std::iter::once("local".to_owned()).chain(numbered).find(|name| !taken.contains(name.as_str())).unwrap_or_default()
 }
 
-/// The domains that a function uses and does not import, each with the newest version that a call in it was written
-/// for, 0 if unspecified. Nodes of a model that are unchanged need nothing: they are written as they were read.
-fn missing(scene: &Scene<'_>, functions: &BTreeMap<&str, FunctionKey>) -> BTreeMap<String, i64> {
+/// The domains that a function uses, each with the newest version that a call in it was written for, 0 if unspecified.
+/// Nodes of a model that are unchanged need nothing: they are written as they were read.
+fn used(scene: &Scene<'_>, functions: &BTreeMap<&str, FunctionKey>) -> BTreeMap<String, i64> {
     let Scene { f, names, form, .. } = scene;
-    let imports = f.opset_imports();
-    let imported: BTreeSet<&str> = imports.iter().map(|(domain, _)| normal_domain(domain)).collect();
-    let mut missing = BTreeMap::<String, i64>::new();
+    let mut used = BTreeMap::<String, i64>::new();
     let mut add = |domain: &str, version: u32| {
-        let domain = normal_domain(domain);
-        if !imported.contains(domain) {
-            let newest = missing.entry(domain.to_owned()).or_default();
-            *newest = i64::from(version).max(*newest);
-        }
+        let newest = used.entry(normal_domain(domain).to_owned()).or_default();
+        *newest = i64::from(version).max(*newest);
     };
     if names.have_identities() {
         add("", 0);
@@ -70,7 +65,15 @@ fn missing(scene: &Scene<'_>, functions: &BTreeMap<&str, FunctionKey>) -> BTreeM
             _ => {}
         }
     }
-    missing
+    used
+}
+
+/// Adds domains to others, each with its newest version.
+fn join(into: &mut BTreeMap<String, i64>, others: &BTreeMap<String, i64>) {
+    for (domain, &version) in others {
+        let newest = into.entry(domain.clone()).or_default();
+        *newest = version.max(*newest);
+    }
 }
 
 /// Returns the imports that each function needs beyond its own, in the order of the functions: `main` first.
@@ -78,16 +81,23 @@ pub(super) fn further(
     scenes: &[Scene<'_>],
     functions: &BTreeMap<&str, FunctionKey>,
 ) -> Result<Vec<Vec<(String, i64)>>> {
+    let mut used: Vec<BTreeMap<String, i64>> = scenes.iter().map(|scene| used(scene, functions)).collect();
+    // The model imports the domains of its functions, too: runtimes look there alone once they have inlined them.
+    if let Some((model, functions)) = used.split_first_mut() {
+        functions.iter().for_each(|of_function| join(model, of_function));
+    }
     let of_others = |domain: &str| scenes.iter().find_map(|scene| scene.f.opset_version(domain));
     let mut all = Vec::new();
-    for scene in scenes {
+    for (scene, used) in scenes.iter().zip(used) {
+        let mut imported = BTreeSet::new();
         for (domain, version) in scene.f.opset_imports() {
             if !is_opset_version(version) {
                 return Err(OnnxError::new(ErrorKind::OpsetVersion { domain: domain.to_owned(), version }));
             }
+            imported.insert(normal_domain(domain));
         }
         let mut further = Vec::new();
-        for (domain, version) in missing(scene, functions) {
+        for (domain, version) in used.into_iter().filter(|(domain, _)| !imported.contains(domain.as_str())) {
             let version = match (version, of_others(&domain)) {
                 (0, Some(version)) => version,
                 // The first versions of the format import nothing.

@@ -185,6 +185,16 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
 /// # Errors
 /// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.
 pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
+    write_through(module, destination, options, &|_| ())
+}
+
+/// Writes a model; `written` is called with each file that is complete but for its place, before it is read back.
+fn write_through(
+    module: &IRModule,
+    destination: &Destination,
+    options: &WriteOptions,
+    written: &dyn Fn(&Path),
+) -> Result<WriteReport> {
     let at = |error: FileError| OnnxError::new(ErrorKind::File(error));
     // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
@@ -211,22 +221,23 @@ pub fn write_destination(module: &IRModule, destination: &Destination, options: 
         let file = files.add(destination).map_err(at)?;
         plan.write_to_file(file).map_err(|cause| OnnxError::io(destination.named(), cause))?;
         let draft = files.path().expect("a file was added");
+        written(draft);
         mapped::map_file(draft).map_err(|cause| OnnxError::io(draft, cause))
     };
-    let mut written = BTreeMap::new();
+    let mut drafts = BTreeMap::new();
     for (location, plan) in data {
         let target = folder.join(location);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).map_err(|cause| OnnxError::io(folder, cause))?;
         }
         let bytes = add(&Destination::new(&target, Existing::Keep).map_err(at)?, plan)?;
-        written.insert(location.clone(), bytes);
+        drafts.insert(location.clone(), bytes);
         report.data_files.push((target, plan.size()));
     }
     let model = add(destination, &writer.plan)?;
     let own_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    written.insert(own_name.to_owned(), model.clone());
-    writer.read_back(&Written { model, folder: Some(folder.to_owned()), files: written })?;
+    drafts.insert(own_name.to_owned(), model.clone());
+    writer.read_back(&Written { model, folder: Some(folder.to_owned()), files: drafts })?;
     files.commit().map_err(at)?;
     Ok(report)
 }

@@ -249,6 +249,11 @@ impl<'a, 'c> Chooser<'a, 'c> {
         }
     }
 
+    /// Whether a value of a graph around the innermost one has a name.
+    fn is_taken(&self, name: NameId) -> bool {
+        self.names.scope.get(name).is_some() && self.names.scope.get_local(name).is_none()
+    }
+
     fn make_fresh(&mut self, base: &str) -> Name {
         let name = self.names.make_fresh(base);
         self.names.fresh.push(name);
@@ -285,6 +290,21 @@ impl<'a, 'c> Chooser<'a, 'c> {
             (None, Some(own)) => Name::Own(own),
         };
         self.claim(value, name);
+        if self.names.names[value.index()] != name {
+            self.rename_outputs(frame.function, value);
+        }
+    }
+
+    /// Gives the outputs that are a value its name: in an inner graph, an outer value may have theirs.
+    fn rename_outputs(&mut self, function: NodeId, value: NodeId) {
+        let block = self.f.block_of(function);
+        let Some(name) = self.names.name(value).map(str::to_owned) else { return };
+        let results: Vec<NodeId> = self.f.results(block).iter().map(|&result| self.names.value(result)).collect();
+        for (output, result) in self.names.outputs.entry(block).or_default().iter_mut().zip(results) {
+            if result == value && output.identity_of.is_none() {
+                output.name.clone_from(&name);
+            }
+        }
     }
 
     fn claim(&mut self, value: NodeId, name: Name) {
@@ -398,6 +418,13 @@ impl<'a, 'c> Chooser<'a, 'c> {
                     _ => false,
                 };
             let identity_of = (!is_owner && !has_it).then_some(value);
+            let name = match name {
+                // The name of an inner graph's output hides none of an outer value.
+                Name::Own(own) if identity_of.is_some() && frame.function != f.root() && self.is_taken(own) => {
+                    self.make_fresh(self.names.text(own))
+                }
+                name => name,
+            };
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {

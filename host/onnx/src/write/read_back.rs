@@ -26,6 +26,9 @@ use relais_plugin_api::ir::{
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 /// The files that a model is read back from.
 pub(super) struct Written {
     pub model: Blob,
@@ -132,6 +135,9 @@ struct Comparer<'a, 'w> {
     /// Graphs that are still to be compared.
     graphs: Vec<(NodeId, NodeId)>,
 }
+
+/// The properties of nodes and graphs that mean nothing to a runtime.
+const NOTES: [&str; 2] = [meta::DOC, meta::METADATA_PROPS];
 
 /// A value: a node, and which of its results.
 type Value = (NodeId, usize);
@@ -276,6 +282,15 @@ impl<'a, 'w> Comparer<'a, 'w> {
             self.parameter(p, q, is_main)
                 .map_err(|difference| difference.within(|| format!("input `{}`", g.name(q))))?;
         }
+        let name = match g.attrs(y).meta(meta::GRAPH_NAME) {
+            Some(AttrValue::String(name)) => Some(name),
+            _ => None,
+        };
+        let is_graph = x != f.root() || self.writer.scenes[self.scene].form == Form::Graph;
+        if is_graph && self.writer.graph_name(f.attrs(x)) != name {
+            return differ("another name of the graph");
+        }
+        self.same_notes(x, y)?;
         self.nodes(x, y)?;
         self.results(x, y, is_main)
     }
@@ -343,6 +358,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
             return self.splat(x, y);
         }
         self.same_operator(x, y)?;
+        self.same_notes(x, y)?;
         let (p, q) = (inputs(f, x), inputs(g, y));
         if p.len() != q.len() {
             return differ(format!("{} inputs where {} were meant", q.len(), p.len()));
@@ -375,7 +391,10 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (None, Some(read)) => global_name(operator(f, x)) == read,
             (Some(_), None) => false,
         };
-        if is_same { Ok(()) } else { differ("another operator") }
+        if is_same && (f.kind(x) != kind::IF || g.kind(y) == kind::IF) {
+            return Ok(());
+        }
+        differ("another operator")
     }
 
     /// A constant and the `ConstantOfShape` that it is written as.
@@ -465,13 +484,10 @@ impl<'a, 'w> Comparer<'a, 'w> {
         if b == TypeId::UNKNOWN || agree_across((self.f, a), (self.g, b)) { Ok(()) } else { differ("another type") }
     }
 
+    /// The attributes but for graphs, of which only the names count here.
     fn same_attributes(&self, x: NodeId, y: NodeId) -> Compared {
         let (f, g) = (self.f, self.g);
-        let is_graph = |f: &Function, id: NodeId, rec: AttrRec| {
-            matches!(f.attrs(id).decode(rec), AttrValue::Graph(_) | AttrValue::Graphs(_))
-        };
-        let mut meant = attributes(f, x).filter(|&rec| !is_graph(f, x, rec));
-        let mut read = attributes(g, y).filter(|&rec| !is_graph(g, y, rec));
+        let (mut meant, mut read) = (attributes(f, x), attributes(g, y));
         loop {
             let (p, q) = match (meant.next(), read.next()) {
                 (None, None) => return Ok(()),
@@ -479,10 +495,37 @@ impl<'a, 'w> Comparer<'a, 'w> {
                 _ => return differ("another number of attributes"),
             };
             let name = f.bytes(p.name);
-            if name != g.bytes(q.name) || !self.same_value(f.attrs(x).decode(p), g.attrs(y).decode(q)) {
+            let is_stated = (p.flags ^ q.flags) & attr_flag::UNTYPED == 0;
+            let is_same = is_stated && self.same_value(f.attrs(x).decode(p), g.attrs(y).decode(q));
+            if name != g.bytes(q.name) || !is_same {
                 return differ(format!("attribute `{}`", String::from_utf8_lossy(name)));
             }
         }
+    }
+
+    /// What people are told about a node or a graph.
+    fn same_notes(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        // Fields that no reader knows are those that were there before.
+        for rec in g.attr_recs(y).iter().filter(|rec| rec.flags & attr_flag::META != 0) {
+            let key = g.str(rec.name);
+            let is_unknown =
+                key == meta::EXTRA || key.strip_prefix(meta::ATTR_EXTRA).is_some_and(|rest| rest.starts_with(':'));
+            if is_unknown && f.attrs(x).meta(key) != g.attrs(y).meta(key) {
+                return differ(format!("`{key}`"));
+            }
+        }
+        for key in NOTES {
+            let is_same = match (f.attrs(x).meta(key), g.attrs(y).meta(key)) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(meant), Some(read)) => self.same_value(meant, read),
+            };
+            if !is_same {
+                return differ(format!("`{key}`"));
+            }
+        }
+        Ok(())
     }
 
     fn same_value(&self, meant: AttrValue<'_>, read: AttrValue<'_>) -> bool {
@@ -501,6 +544,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
                 a.raw().len() == b.raw().len() && a.types().zip(b.types()).all(|(a, b)| same_type(a, b))
             }
             (AttrValue::Other(_), AttrValue::Other(_)) => true,
+            (AttrValue::Graph(_), AttrValue::Graph(_)) | (AttrValue::Graphs(_), AttrValue::Graphs(_)) => true,
             (a, b) => a == b,
         }
     }

@@ -53,6 +53,24 @@ fn untouched_data_stays_where_it_is() {
     assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
 }
 
+/// A model in the place of its own data file would be read as weights.
+#[test]
+fn a_model_is_not_its_own_data_file() {
+    let (folder, other) = (TempFolder::new("named-alike"), TempFolder::new("named-alike-to"));
+    let elements: Vec<u8> = [1.5f32, 2.5].iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(folder.join("o.onnx"), elements).unwrap();
+    for location in ["o.onnx", "./o.onnx"] {
+        fs::write(folder.join("in.onnx"), with(vec![external("w", &[2], &[("location", location)])])).unwrap();
+        let module = read(&folder.join("in.onnx")).unwrap();
+        for _ in 0..2 {
+            onnx::write(&module, other.join("o.onnx"), &WriteOptions::default()).unwrap();
+            let back = read(&other.join("o.onnx")).unwrap();
+            let f = back.main().unwrap();
+            assert_eq!(f.constant(f.bindings(f.body())[0]).unwrap().to_f32s().unwrap(), [1.5, 2.5], "{location}");
+        }
+    }
+}
+
 #[test]
 fn untouched_data_is_copied_to_another_folder() {
     let (folder, other) = (TempFolder::new("from"), TempFolder::new("to"));

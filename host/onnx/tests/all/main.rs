@@ -4,4 +4,5 @@ mod common;
 mod edits;
 mod external;
 mod hostile;
+mod names;
 mod written;

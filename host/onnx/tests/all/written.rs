@@ -32,9 +32,9 @@ fn c10_a_function_that_a_pass_added_has_a_domain_that_is_imported() {
     let module = written(&parse(CALLS));
     assert_eq!(imports(module.main().unwrap()), [("", 17), ("local", 1)]);
     assert_eq!(imports(module.function("local::double").unwrap()), [("", 17)]);
-    // A domain of operators is not taken for it.
+    // A domain of operators is not taken for it, and the model imports it as the function does.
     let module = written(&parse(&CALLS.replace("Add(%x, %x)", "local::Add(%x, %x)")));
-    assert_eq!(imports(module.main().unwrap()), [("", 17), ("local_1", 1)]);
+    assert_eq!(imports(module.main().unwrap()), [("", 17), ("local", 1), ("local_1", 1)]);
     assert_eq!(imports(module.function("local_1::double").unwrap()), [("local", 1)]);
 }
 
