@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const GENERATED: &str = "<!-- Made by `RELAIS_BLESS=1 cargo test -p relais-tests --test all reference_pages`. -->\n\n";
+const GENERATED: &str = "<!-- Made by `cargo xtask bless reference_pages::`. -->\n\n";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
