@@ -90,7 +90,8 @@ impl Change {
             targets.extend(["--test", "all"]);
         }
         if others().any(|package| has_unit_tests(&repository.root.join(&package.folder).join("src"))) {
-            targets.push("--lib");
+            // Not `--lib`: that would build the tests of libraries that say that they have none.
+            targets = vec!["--tests"];
         }
         if !self.passes(repository).is_empty() {
             targets.extend(["--test", "linked"]);
