@@ -176,7 +176,7 @@ pub enum ErrorKind {
     Recursive(Vec<String>),
     /// There is no function `main`.
     NoMain,
-    /// What was written is not what was meant: a fault of this program.
+    /// The model that was written is not the one that was meant: a fault of this program.
     ReadBack(String),
     /// A constant's attribute form does not fit its type.
     ConstantForm,

@@ -19,7 +19,7 @@ pub(crate) struct Location<'a> {
 /// The folder of a model, and the data files that were opened in it.
 pub(crate) struct DataFolder {
     folder: Option<PathBuf>,
-    /// Files that will stand there, by their paths from the folder.
+    /// Files that it will have, by their paths from it.
     coming: BTreeMap<PathBuf, Blob>,
     files: BTreeMap<String, Blob>,
 }
@@ -29,7 +29,7 @@ impl DataFolder {
         Self::with_files(folder, BTreeMap::new())
     }
 
-    /// A folder in which some files will stand, by their paths from it.
+    /// A folder that will have some files, by their paths from it.
     pub fn with_files(folder: Option<PathBuf>, files: BTreeMap<String, Blob>) -> Self {
         let coming = files.into_iter().map(|(location, bytes)| (normal(&location), bytes)).collect();
         Self { folder, coming, files: BTreeMap::new() }

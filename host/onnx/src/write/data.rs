@@ -257,7 +257,7 @@ pub(super) enum IsWeight {
     No,
 }
 
-/// The folder that a file stands in.
+/// The folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

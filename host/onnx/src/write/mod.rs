@@ -129,7 +129,7 @@ pub struct WriteReport {
 }
 
 /// Writes a model to a file; with external data, beside a file `OUT.data`. Before it is put in place, it is read back and
-/// held against the module.
+/// compared with the module.
 ///
 /// Tensors that were in a data file stay there if the output finds that file under the same name: the output is in the
 /// input's folder, or the data file is copied along, which happens if at least nine tenths of it are still in use and
@@ -143,7 +143,7 @@ pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) 
     write_files(module, path, options).map_err(|error| error.in_file(&name))
 }
 
-/// Writes a model with all its weights to `out`, after its bytes were read back and held against the module.
+/// Writes a model with all its weights to `out`, after its bytes were read back and compared with the module.
 ///
 /// # Errors
 /// Returns an error if ONNX cannot express the module, or `out` fails.
@@ -188,7 +188,7 @@ pub fn write_destination(module: &IRModule, destination: &Destination, options: 
     write_through(module, destination, options, &|_| ())
 }
 
-/// Writes a model; `written` is called with each file that is complete but for its place, before it is read back.
+/// Writes a model; `written` is called with each file that is complete except for its place, before it is read back.
 fn write_through(
     module: &IRModule,
     destination: &Destination,

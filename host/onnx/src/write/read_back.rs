@@ -32,9 +32,9 @@ mod tests;
 /// The files that a model is read back from.
 pub(super) struct Written {
     pub model: Blob,
-    /// Where the model will stand.
+    /// The folder of the model.
     pub folder: Option<PathBuf>,
-    /// Files that do not stand there yet, by their paths from that folder.
+    /// Files that will be in it, by their paths from it.
     pub files: BTreeMap<String, Blob>,
 }
 
@@ -86,7 +86,7 @@ impl Writer<'_> {
             if scene > 0 && other.name.as_str() != self.written_name(global) {
                 return differ(format!("it is `{}`", other.name)).map_err(within);
             }
-            let Some(function) = other.function() else { return differ("it is no function").map_err(within) };
+            let Some(function) = other.function() else { return differ("it is not a function").map_err(within) };
             Comparer::new(self, scene, function).run().map_err(within)?;
         }
         Ok(())
@@ -124,9 +124,9 @@ impl Writer<'_> {
 struct Comparer<'a, 'w> {
     writer: &'a Writer<'w>,
     scene: usize,
-    /// What was meant.
+    /// The function that was meant.
     f: &'a Function,
-    /// What was read.
+    /// The function that was read.
     g: &'a Function,
     /// By node of `f`, the node of `g` that stands for it, or the absent operand.
     to_read: Vec<NodeId>,
@@ -191,7 +191,7 @@ fn is_constant(f: &Function, id: NodeId) -> bool {
         || f.kind(id) == kind::CALL && inputs(f, id).is_empty() && operator(f, id) == ("", "Constant", "")
 }
 
-/// An initializer that is a call: its list, and its encoding but for the name.
+/// An initializer that is a call: its list, and its encoding except for the name.
 fn listed(f: &Function, id: NodeId) -> Option<(u32, Vec<u8>)> {
     let attrs = f.attrs(id);
     let Some(AttrValue::Int(list)) = attrs.meta(meta::INITIALIZER_LIST) else { return None };
@@ -328,7 +328,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
             };
             self.node(id, other).map_err(|difference| difference.within(|| place(g, other)))?;
         }
-        // What is left gives outputs their names.
+        // The others give outputs their names.
         for other in read {
             let [from] = inputs(g, other) else {
                 return differ("it was not meant").map_err(|difference| difference.within(|| place(g, other)));
@@ -488,7 +488,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
         if b == TypeId::UNKNOWN || agree_across((self.f, a), (self.g, b)) { Ok(()) } else { differ("another type") }
     }
 
-    /// The attributes but for graphs, of which only the names count here.
+    /// The attributes, of which those with graphs are compared by name here.
     fn same_attributes(&self, x: NodeId, y: NodeId) -> Compared {
         let (f, g) = (self.f, self.g);
         let (mut meant, mut read) = (attributes(f, x), attributes(g, y));
@@ -507,7 +507,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
         }
     }
 
-    /// What people are told about a node or a graph.
+    /// The documentation of a node or a graph.
     fn same_notes(&self, x: NodeId, y: NodeId) -> Compared {
         let (f, g) = (self.f, self.g);
         if f.attr_recs(x).is_empty() && g.attr_recs(y).is_empty() {
