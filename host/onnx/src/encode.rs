@@ -4,7 +4,7 @@ use crate::{
     error::{ErrorKind, OnnxError, Result},
     schema::{attribute, opset, tensor},
     types::encode_type,
-    wire::{put_bytes, put_float, put_int, put_varint},
+    wire::{Scan, put_bytes, put_float, put_int, put_varint},
 };
 use relais_plugin_api::ir::{AttrRec, AttrValue, ElemType, Function, Tensor, attr_kind, packed};
 
@@ -153,4 +153,37 @@ pub(crate) fn encode_opset((domain, version): (&str, i64)) -> Vec<u8> {
     put_bytes(&mut bytes, opset::DOMAIN, domain.as_bytes());
     put_int(&mut bytes, opset::VERSION, version);
     bytes
+}
+
+/// A `TensorAnnotation` with other names of tensors; `None` if one has no name.
+pub(crate) fn renamed_annotation(
+    annotation: &[u8],
+    renamed: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>> {
+    use crate::schema::{annotation, entry};
+    let mut bytes = Vec::new();
+    let mut scan = Scan::new(annotation, 0);
+    while let Some(field) = scan.field()? {
+        match field.number {
+            annotation::TENSOR_NAME => {
+                let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
+                put_bytes(&mut bytes, field.number, &name);
+            }
+            annotation::QUANT_PARAMETERS => {
+                let mut pair = Vec::new();
+                let mut scan = Scan::new(field.bytes()?, 0);
+                while let Some(field) = scan.field()? {
+                    if field.number != entry::VALUE {
+                        pair.extend_from_slice(field.raw);
+                        continue;
+                    }
+                    let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
+                    put_bytes(&mut pair, field.number, &name);
+                }
+                put_bytes(&mut bytes, field.number, &pair);
+            }
+            _ => bytes.extend_from_slice(field.raw),
+        }
+    }
+    Ok(Some(bytes))
 }

@@ -5,10 +5,10 @@ use relais_tests::venv::random_graphs;
 
 #[test]
 fn random_graphs_compute_what_they_did() {
-    println!("{}", random_graphs(&["--graphs", "80", "--seed", "1", "--jobs", "1"]));
+    println!("{}", random_graphs(&["--graphs", "60", "--seed", "1", "--jobs", "1"]));
 }
 
 #[test]
 fn n06_the_strict_pipeline_keeps_every_bit_of_random_graphs() {
-    println!("{}", random_graphs(&["--graphs", "100", "--seed", "6", "--jobs", "1", "--only", "strict"]));
+    println!("{}", random_graphs(&["--graphs", "60", "--seed", "6", "--jobs", "1", "--only", "strict"]));
 }

@@ -11,7 +11,7 @@ use super::{
     tensor::{NameUse, read_tensor},
 };
 use crate::{
-    encode::encode_default,
+    encode::{encode_default, renamed_annotation},
     error::{ErrorKind, OnnxError, Result, Warning},
     meta,
     names::FastMap,
@@ -408,7 +408,11 @@ impl<'a> Builder<'a, '_> {
         self.value_info(&parts, form, &mut attrs)?;
         let quantization: Vec<Vec<u8>> = parts.quantization.iter().map(|part| part.of(bytes).to_vec()).collect();
         if !quantization.is_empty() {
+            let unbound = self.unbound_annotations(&quantization)?;
             attrs.push(Attr::meta(meta::QUANTIZATION_ANNOTATION, AttrData::Strings(quantization)));
+            if !unbound.is_empty() {
+                attrs.push(Attr::meta(meta::QUANTIZATION_UNBOUND, unbound));
+            }
         }
         self.function_attributes(&parts, &mut attrs)?;
         attrs.extend(parts.props);
@@ -431,6 +435,18 @@ impl<'a> Builder<'a, '_> {
     fn has_open_type(&self, value: NodeId, form: Form) -> bool {
         let is_input = form == Form::Graph && self.f.kind(value) == kind::VAR;
         !value.is_absent() && !is_input && self.f.type_id(value) == TypeId::UNKNOWN
+    }
+
+    /// The positions of annotations that name something else than values of the graph: they are carried as they are.
+    fn unbound_annotations(&self, annotations: &[Vec<u8>]) -> Result<Vec<i64>> {
+        let mut unbound = Vec::new();
+        for (index, annotation) in annotations.iter().enumerate() {
+            let known = |name: &[u8]| self.get_local(std::str::from_utf8(name).ok()?).map(|_| name.to_vec());
+            if renamed_annotation(annotation, known)?.is_none() {
+                unbound.push(index as i64);
+            }
+        }
+        Ok(unbound)
     }
 
     /// The types that the graph states for values inside it.

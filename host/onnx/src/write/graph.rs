@@ -10,7 +10,7 @@ use super::{
     tensor::{About, renamed_initializer},
 };
 use crate::{
-    encode::{encode_default, encode_opset},
+    encode::{encode_default, encode_opset, renamed_annotation},
     error::{ErrorKind, OnnxError, Result},
     meta,
     names::{FastMap, FastSet},
@@ -206,9 +206,17 @@ impl<'w> Writer<'w> {
             let name = std::str::from_utf8(name).ok()?;
             Some(names.name(*values.get(name)?)?.as_bytes().to_vec())
         };
-        for annotation in annotations {
+        let unbound: Vec<i64> = match attrs.meta(meta::QUANTIZATION_UNBOUND) {
+            Some(AttrValue::Ints(list)) => list.ints().collect(),
+            _ => Vec::new(),
+        };
+        for (index, annotation) in annotations.into_iter().enumerate() {
+            let number = graph::QUANTIZATION_ANNOTATION;
+            if unbound.contains(&(index as i64)) {
+                d.sections.add(number, Item::field(bytes_field(number, annotation)));
+                continue;
+            }
             if let Some(bytes) = renamed_annotation(annotation, renamed)? {
-                let number = graph::QUANTIZATION_ANNOTATION;
                 d.sections.add(number, Item::field(bytes_field(number, &bytes)));
             }
         }
@@ -556,36 +564,6 @@ fn named_values<'f>(f: &'f Function, function: NodeId, names: &Names<'_>) -> Fas
     let values = f.operands(function).iter().chain(f.bindings(f.block_of(function))).copied();
     let named = values.filter(|&id| names.value(id) == id && !f.name(id).is_empty());
     named.map(|id| (f.name(id), id)).collect()
-}
-
-/// A `TensorAnnotation` with other names of tensors; `None` if one has no name.
-fn renamed_annotation(annotation: &[u8], renamed: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
-    use crate::schema::{annotation, entry};
-    let mut bytes = Vec::new();
-    let mut scan = Scan::new(annotation, 0);
-    while let Some(field) = scan.field()? {
-        match field.number {
-            annotation::TENSOR_NAME => {
-                let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
-                put_bytes(&mut bytes, field.number, &name);
-            }
-            annotation::QUANT_PARAMETERS => {
-                let mut pair = Vec::new();
-                let mut scan = Scan::new(field.bytes()?, 0);
-                while let Some(field) = scan.field()? {
-                    if field.number != entry::VALUE {
-                        pair.extend_from_slice(field.raw);
-                        continue;
-                    }
-                    let Some(name) = renamed(field.bytes()?) else { return Ok(None) };
-                    put_bytes(&mut pair, field.number, &name);
-                }
-                put_bytes(&mut bytes, field.number, &pair);
-            }
-            _ => bytes.extend_from_slice(field.raw),
-        }
-    }
-    Ok(Some(bytes))
 }
 
 /// Whether a type says what the value is: of a tensor, with its rank, and with no part that ONNX cannot leave open.

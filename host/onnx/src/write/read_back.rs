@@ -247,7 +247,17 @@ impl<'a, 'w> Comparer<'a, 'w> {
         let mut read = self.g.opset_imports();
         meant.sort_unstable();
         read.sort_unstable();
-        if meant == read { Ok(()) } else { differ(format!("the imports {read:?} where {meant:?} were meant")) }
+        if meant != read {
+            return differ(format!("the imports {read:?} where {meant:?} were meant"));
+        }
+        // Those in an unusual encoding had it before.
+        let unusual = |f: &'a Function| match f.attrs(f.root()).meta(meta::OPSET_IMPORT_RAW) {
+            Some(AttrValue::Strings(raws)) => raws.strings().filter(|raw| !raw.is_empty()).collect(),
+            _ => Vec::new(),
+        };
+        let known: Vec<&[u8]> = unusual(self.f);
+        let has_known = unusual(self.g).iter().all(|raw| known.contains(raw));
+        if has_known { Ok(()) } else { differ("the encoding of an import") }
     }
 
     /// The names of a function's attributes, and the values of those that have defaults.

@@ -165,9 +165,8 @@ fn c15_a_byte_that_changes_is_noticed() {
     super::super::write(&module(), &out, &WriteOptions::default()).unwrap();
     let written = fs::read(&out).unwrap();
     for at in 0..written.len() {
-        for bit in [0, 3, 7] {
-            let said = said(&WriteOptions::default(), &|bytes| bytes[at] ^= 1 << bit);
-            assert!(said.is_some(), "bit {bit} of byte {at} of {}", written.len());
-        }
+        let bit = at % 8;
+        let said = said(&WriteOptions::default(), &|bytes| bytes[at] ^= 1 << bit);
+        assert!(said.is_some(), "bit {bit} of byte {at} of {}", written.len());
     }
 }
