@@ -56,7 +56,7 @@ pub const VALUE_INFO_RAW: &str = "value_info_raw";
 pub const VALUE_INFO_UNBOUND: &str = "value_info_unbound";
 /// Of a function: encoded quantisation annotations.
 pub const QUANTIZATION_ANNOTATION: &str = "quantization_annotation";
-/// Of a function: positions in the list of these annotations that named something else than a value of the graph from the
+/// Of a function: positions in the list of these annotations that named something other than a value of the graph from the
 /// start.
 pub const QUANTIZATION_UNBOUND: &str = "quantization_unbound";
 /// Of a function: its encoded operator-set imports in order, up to the last that is not written in the usual way; those

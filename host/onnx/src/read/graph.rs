@@ -437,7 +437,7 @@ impl<'a> Builder<'a, '_> {
         !value.is_absent() && !is_input && self.f.type_id(value) == TypeId::UNKNOWN
     }
 
-    /// The positions of annotations that name something else than values of the graph: they are carried as they are.
+    /// The positions of annotations that name something other than values of the graph: they are carried as they are.
     fn unbound_annotations(&self, annotations: &[Vec<u8>]) -> Result<Vec<i64>> {
         let mut unbound = Vec::new();
         for (index, annotation) in annotations.iter().enumerate() {
