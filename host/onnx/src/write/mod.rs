@@ -159,7 +159,7 @@ fn whole_model(writer: &Writer<'_>, named: &Path) -> Result<Blob> {
     let mut bytes = Vec::with_capacity(writer.plan.size() as usize);
     writer.plan.write_to(&mut bytes).map_err(|cause| OnnxError::io(named, cause))?;
     let model = Blob::from(bytes);
-    writer.read_back(&Written { model: model.clone(), folder: None, files: BTreeMap::new() })?;
+    writer.read_back(Written { model: model.clone(), folder: None, files: BTreeMap::new() })?;
     Ok(model)
 }
 
@@ -235,9 +235,10 @@ fn write_through(
         report.data_files.push((target, plan.size()));
     }
     let model = add(destination, &writer.plan)?;
-    let own_name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    drafts.insert(own_name.to_owned(), model.clone());
-    writer.read_back(&Written { model, folder: Some(folder.to_owned()), files: drafts })?;
+    if let Some(own_name) = path.file_name().and_then(OsStr::to_str) {
+        drafts.insert(own_name.to_owned(), model.clone());
+    }
+    writer.read_back(Written { model, folder: Some(folder.to_owned()), files: drafts })?;
     files.commit().map_err(at)?;
     Ok(report)
 }

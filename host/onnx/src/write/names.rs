@@ -206,8 +206,12 @@ impl<'a, 'c> Chooser<'a, 'c> {
         while let Some(frame) = frames.last_mut() {
             let block = self.f.block_of(frame.function);
             let Some(&binding) = self.f.bindings(block).get(frame.next) else {
-                self.names.scope.leave();
+                let is_inner = frame.function != self.f.root();
                 frames.pop();
+                if is_inner {
+                    self.settle_outputs(block);
+                }
+                self.names.scope.leave();
                 continue;
             };
             let regions = self.f.regions(binding);
@@ -290,21 +294,17 @@ impl<'a, 'c> Chooser<'a, 'c> {
             (None, Some(own)) => Name::Own(own),
         };
         self.claim(value, name);
-        if self.names.names[value.index()] != name {
-            self.rename_outputs(frame.function, value);
-        }
     }
 
-    /// Gives the outputs that are a value its name: in an inner graph, an outer value may have theirs.
-    fn rename_outputs(&mut self, function: NodeId, value: NodeId) {
-        let block = self.f.block_of(function);
-        let Some(name) = self.names.name(value).map(str::to_owned) else { return };
-        let results: Vec<NodeId> = self.f.results(block).iter().map(|&result| self.names.value(result)).collect();
-        for (output, result) in self.names.outputs.entry(block).or_default().iter_mut().zip(results) {
-            if result == value && output.identity_of.is_none() {
-                output.name.clone_from(&name);
+    /// Gives the outputs of an inner graph the names of their values: an outer value may have had theirs.
+    fn settle_outputs(&mut self, block: BlockId) {
+        let Some(mut outputs) = self.names.outputs.remove(&block) else { return };
+        for (output, &result) in outputs.iter_mut().zip(self.f.results(block)) {
+            if let (None, Some(name)) = (output.identity_of, self.names.name(result)) {
+                name.clone_into(&mut output.name);
             }
         }
+        self.names.outputs.insert(block, outputs);
     }
 
     fn claim(&mut self, value: NodeId, name: Name) {

@@ -21,8 +21,8 @@ use crate::{
     types::{agree_across, encode_type},
 };
 use relais_plugin_api::ir::{
-    AttrRec, AttrValue, Blob, ConstForm, Expr, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId, attr_flag,
-    kind, normal_domain,
+    AttrRec, AttrValue, Blob, ConstForm, ElemType, Expr, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId,
+    attr_flag, kind, normal_domain,
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -62,9 +62,9 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// Returns an error if it cannot be read, or differs.
-    pub fn read_back(&self, written: &Written) -> Result<()> {
+    pub fn read_back(&self, written: Written) -> Result<()> {
         let fault = |what: String| OnnxError::new(ErrorKind::ReadBack(what));
-        let data = DataFolder::with_files(written.folder.clone(), written.files.clone());
+        let data = DataFolder::with_files(written.folder, written.files);
         let read = read_with(&written.model, data).map_err(|error| fault(format!("it cannot be read: {error}")))?;
         self.is_same(&read.module).map_err(|Difference { place, what }| {
             fault(if place.is_empty() { what } else { format!("{place}: {what}") })
@@ -198,6 +198,31 @@ fn listed(f: &Function, id: NodeId) -> Option<(u32, Vec<u8>)> {
     let list = u32::try_from(list).ok()?;
     let encoded = listed_initializer(attrs).ok()?;
     Some((list, renamed_initializer(list, &encoded, "").ok()?))
+}
+
+/// The tensor of a call of `Constant`, which is read as a constant.
+fn stated_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
+    let rec = attributes(f, id).next()?;
+    let scalar = |elem, bytes: &[u8]| Tensor::dense(elem, &[], bytes.to_vec()).ok();
+    match (f.str(rec.name), f.attrs(id).decode(rec)) {
+        ("value", AttrValue::Tensor(tensor)) => Some(tensor.clone()),
+        ("value_int", AttrValue::Int(value)) => scalar(ElemType::INT64, &value.to_le_bytes()),
+        ("value_float", AttrValue::Float(value)) => scalar(ElemType::FLOAT, &value.to_le_bytes()),
+        ("value_ints", AttrValue::Ints(list)) => {
+            let values: Vec<i64> = list.ints().collect();
+            Some(Tensor::from_i64(&[values.len() as u64], &values))
+        }
+        ("value_floats", AttrValue::Floats(list)) => {
+            let values: Vec<f32> = list.floats().collect();
+            Some(Tensor::from_f32(&[values.len() as u64], &values))
+        }
+        ("value_string", AttrValue::String(value)) => Tensor::from_strings(&[], std::iter::once(value)).ok(),
+        ("value_strings", AttrValue::Strings(list)) => {
+            let n_strings = list.strings().count() as u64;
+            Tensor::from_strings(&[n_strings], list.strings()).ok()
+        }
+        _ => None,
+    }
 }
 
 fn attributes(f: &Function, id: NodeId) -> impl Iterator<Item = AttrRec> {
@@ -462,9 +487,9 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (Some(meant), Some(read)) => same_tensor(meant, read),
             (None, None) if listed(f, x).is_some() && listed(f, x) == listed(g, y) => Ok(()),
             (None, None) => self.same_attributes(x, y),
-            (None, Some(read)) => match f.attrs(x).get("value") {
-                Some(AttrValue::Tensor(meant)) => same_tensor(meant, read),
-                _ => Ok(()),
+            (None, Some(read)) => match stated_tensor(f, x) {
+                Some(meant) => same_tensor(&meant, read),
+                None => differ("it is stored"),
             },
             (Some(_), None) => differ("it is not stored"),
         }

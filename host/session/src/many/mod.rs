@@ -54,7 +54,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the model at an index belongs to it. None does if there is no such part.
+    /// Whether the model at an index belongs to it; no model belongs to a part that does not exist.
     pub fn has(self, index: usize) -> bool {
         index.checked_rem(self.of).is_some_and(|rest| rest + 1 == self.at)
     }

@@ -25,7 +25,9 @@ def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%y, %z) #[opset = 
     %other
   };
   %y = @"local::Twice"(%t);
-  %z = Concat(%a, %y, axis = 0);
+  %call = Constant(value_floats = [5.5, 6.5]);
+  %d = Div(%a, %call);
+  %z = Concat(%d, %y, axis = 0);
   (%y, %z)
 }
 
@@ -120,6 +122,11 @@ const FAULTS: &[Fault] = &[
         "other bytes of the constant",
     ),
     ("a constant's name", |bytes| replace(bytes, b"first", b"fifth"), "the name `fifth` is not defined"),
+    (
+        "a constant that is a call",
+        |bytes| replace(bytes, &5.5f32.to_le_bytes(), &7.5f32.to_le_bytes()),
+        "constant `call`",
+    ),
     ("an operator", |bytes| replace(bytes, b"Mul", b"Div"), "another operator"),
     ("an attribute", |bytes| replace(bytes, &0.75f32.to_le_bytes(), &0.5f32.to_le_bytes()), "attribute `alpha`"),
     ("an attribute's name", |bytes| replace(bytes, b"alpha", b"gamma"), "attribute `alpha`"),
