@@ -483,6 +483,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
         if is_of_main && is_listed(f, x) != is_listed(g, y) {
             return differ("listed as an input in one of the two");
         }
+        self.same_unknown_fields(x, y)?;
         match (f.stored_constant(x), g.stored_constant(y)) {
             (Some(meant), Some(read)) => same_tensor(meant, read),
             (None, None) if listed(f, x).is_some() && listed(f, x) == listed(g, y) => Ok(()),
@@ -542,21 +543,28 @@ impl<'a, 'w> Comparer<'a, 'w> {
         }
     }
 
+    /// Whether fields that no reader knows, and attributes without a kind, are those that were there before.
+    fn same_unknown_fields(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        for rec in g.attr_recs(y).iter().filter(|rec| rec.flags & attr_flag::META != 0) {
+            let key = g.str(rec.name);
+            let is_extra = |rest: &str| rest.starts_with(':');
+            let is_unknown =
+                [meta::EXTRA, meta::UNTYPED].contains(&key) || key.strip_prefix(meta::ATTR_EXTRA).is_some_and(is_extra);
+            if is_unknown && f.attrs(x).meta(key) != g.attrs(y).meta(key) {
+                return differ(format!("`{key}`"));
+            }
+        }
+        Ok(())
+    }
+
     /// The documentation of a node or a graph.
     fn same_notes(&self, x: NodeId, y: NodeId) -> Compared {
         let (f, g) = (self.f, self.g);
         if f.attr_recs(x).is_empty() && g.attr_recs(y).is_empty() {
             return Ok(());
         }
-        // Fields that no reader knows are those that were there before.
-        for rec in g.attr_recs(y).iter().filter(|rec| rec.flags & attr_flag::META != 0) {
-            let key = g.str(rec.name);
-            let is_unknown =
-                key == meta::EXTRA || key.strip_prefix(meta::ATTR_EXTRA).is_some_and(|rest| rest.starts_with(':'));
-            if is_unknown && f.attrs(x).meta(key) != g.attrs(y).meta(key) {
-                return differ(format!("`{key}`"));
-            }
-        }
+        self.same_unknown_fields(x, y)?;
         for key in NOTES {
             let is_same = match (f.attrs(x).meta(key), g.attrs(y).meta(key)) {
                 (None, _) => true,
