@@ -428,6 +428,36 @@ pub enum Warning {
         /// The names, in order.
         names: Vec<String>,
     },
+    /// Sizes below zero are stated for values.
+    NegativeSizes {
+        /// The names of the values, in order.
+        names: Vec<String>,
+    },
+}
+
+impl Warning {
+    /// Adds the names of another warning of the same kind. Returns whether it is one.
+    pub(crate) fn join(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Shadowed { names }, Self::Shadowed { names: more })
+            | (Self::NegativeSizes { names }, Self::NegativeSizes { names: more }) => {
+                names.extend(more.iter().cloned());
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The first names of a list, and how many more there are.
+fn first_names(names: &[String]) -> String {
+    const N_SHOWN: usize = 3;
+    let shown: Vec<String> = names.iter().take(N_SHOWN).map(|name| format!("`{name}`")).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(N_SHOWN) {
+        0 => shown,
+        n => format!("{shown} and {n} more"),
+    }
 }
 
 impl fmt::Display for Warning {
@@ -438,14 +468,12 @@ impl fmt::Display for Warning {
                 let domain = if domain.is_empty() { "ai.onnx" } else { domain };
                 write!(f, "operator set `{domain}` {version} is newer than what is known here")
             }
-            Self::Shadowed { names } => {
-                const N_SHOWN: usize = 3;
-                let shown: Vec<String> = names.iter().take(N_SHOWN).map(|name| format!("`{name}`")).collect();
-                match names.len().checked_sub(N_SHOWN).filter(|&n| n > 0) {
-                    None if names.len() == 1 => write!(f, "the name {} hides one of an enclosing graph", shown[0]),
-                    None => write!(f, "the names {} hide those of enclosing graphs", shown.join(", ")),
-                    Some(n) => write!(f, "the names {} and {n} more hide those of enclosing graphs", shown.join(", ")),
-                }
+            Self::Shadowed { names } if names.len() == 1 => {
+                write!(f, "the name {} hides one of an enclosing graph", first_names(names))
+            }
+            Self::Shadowed { names } => write!(f, "the names {} hide those of enclosing graphs", first_names(names)),
+            Self::NegativeSizes { names } => {
+                write!(f, "sizes below zero are stated for {}; they are read as unknown ones", first_names(names))
             }
         }
     }

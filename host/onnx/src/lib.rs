@@ -32,6 +32,7 @@ mod write;
 pub use error::{ErrorKind, ExternalFault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
 pub use strip::{Strip, strip};
+pub use types::states_type;
 pub use write::{ExternalData, StatedTypes, WriteOptions, WriteReport, data_files, write, write_destination, write_to};
 
 /// Replaces calls of a model's own functions by their bodies.

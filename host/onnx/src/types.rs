@@ -21,8 +21,20 @@ fn elem_type(value: i64) -> ElemType {
     ElemType(u8::try_from(value).unwrap_or(0))
 }
 
+/// Whether a type states sizes below zero, which are read as unknown ones.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Sizes {
+    #[default]
+    Possible,
+    Negative,
+}
+
 /// Reads a `TypeProto`.
 pub(crate) fn decode_type(f: &mut Function, bytes: &[u8], base: u64) -> Result<TypeId> {
+    decode_stated_type(f, bytes, base, &mut Sizes::default())
+}
+
+fn decode_stated_type(f: &mut Function, bytes: &[u8], base: u64, sizes: &mut Sizes) -> Result<TypeId> {
     let mut wraps = Vec::new();
     let (mut bytes, mut base) = (bytes, base);
     let mut ty = loop {
@@ -39,7 +51,7 @@ pub(crate) fn decode_type(f: &mut Function, bytes: &[u8], base: u64) -> Result<T
         }
         let Some((number, message, at)) = value else { break TypeId::UNKNOWN };
         match number {
-            type_proto::TENSOR | type_proto::SPARSE_TENSOR => break decode_tensor(f, number, message, at)?,
+            type_proto::TENSOR | type_proto::SPARSE_TENSOR => break decode_tensor(f, number, (message, at), sizes)?,
             type_proto::OPAQUE => break decode_opaque(f, message, at)?,
             _ => {}
         }
@@ -71,7 +83,7 @@ pub(crate) fn decode_type(f: &mut Function, bytes: &[u8], base: u64) -> Result<T
     Ok(ty)
 }
 
-fn decode_tensor(f: &mut Function, number: u32, message: &[u8], at: u64) -> Result<TypeId> {
+fn decode_tensor(f: &mut Function, number: u32, (message, at): (&[u8], u64), sizes: &mut Sizes) -> Result<TypeId> {
     let mut elem = ElemType::UNKNOWN;
     let mut dims: Option<Vec<DimRec>> = None;
     let mut scan = Scan::new(message, at);
@@ -83,7 +95,7 @@ fn decode_tensor(f: &mut Function, number: u32, message: &[u8], at: u64) -> Resu
                 let mut scan = Scan::new(field.bytes()?, field.part()?.at);
                 while let Some(dim) = scan.field()? {
                     if dim.number == shape::DIM {
-                        dims.push(decode_dim(f, dim.bytes()?, dim.part()?.at)?.into());
+                        dims.push(decode_dim(f, dim.bytes()?, dim.part()?.at, sizes)?.into());
                     }
                 }
             }
@@ -97,12 +109,15 @@ fn decode_tensor(f: &mut Function, number: u32, message: &[u8], at: u64) -> Resu
     }))
 }
 
-fn decode_dim(f: &mut Function, bytes: &[u8], base: u64) -> Result<Dim> {
+fn decode_dim(f: &mut Function, bytes: &[u8], base: u64, sizes: &mut Sizes) -> Result<Dim> {
     let mut dim = Dim::Unknown;
     let mut scan = Scan::new(bytes, base);
     while let Some(field) = scan.field()? {
         match field.number {
-            shape::DIM_VALUE => dim = u64::try_from(field.int()?).map_or(Dim::Unknown, Dim::Static),
+            shape::DIM_VALUE => match u64::try_from(field.int()?) {
+                Ok(size) => dim = Dim::Static(size),
+                Err(_) => (dim, *sizes) = (Dim::Unknown, Sizes::Negative),
+            },
             shape::DIM_PARAM => {
                 let name = field.str()?;
                 dim = if name.is_empty() { Dim::Unknown } else { Dim::Symbol(f.intern(name)) };
@@ -200,6 +215,11 @@ pub(crate) fn whole(f: &Function, ty: TypeId) -> TypeId {
     }
 }
 
+/// Whether ONNX can state a type: nothing but sizes is open in it.
+pub fn states_type(f: &Function, ty: TypeId) -> bool {
+    whole(f, ty) != TypeId::UNKNOWN && encode_type(f, ty).is_some()
+}
+
 fn encode_tensor(f: &Function, elem: ElemType, dims: Option<&[DimRec]>) -> Vec<u8> {
     let mut message = Vec::new();
     if elem != ElemType::UNKNOWN {
@@ -255,6 +275,7 @@ pub(crate) struct ValueInfo<'a> {
     pub ty: TypeId,
     /// Whether it consists of name and type, in the usual encoding.
     pub is_plain: bool,
+    pub sizes: Sizes,
 }
 
 /// Reads a `ValueInfoProto`.
@@ -269,17 +290,18 @@ pub(crate) fn decode_value_info<'a>(f: &mut Function, bytes: &'a [u8], base: u64
             _ => {}
         }
     }
+    let mut sizes = Sizes::default();
     let ty = match types[..] {
         [] => TypeId::UNKNOWN,
-        [(bytes, at)] => decode_type(f, bytes, at)?,
+        [(bytes, at)] => decode_stated_type(f, bytes, at, &mut sizes)?,
         [(_, at), ..] => {
             // Occurrences of one message merge as if their bytes were concatenated.
             let merged: Vec<u8> = types.iter().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
-            decode_type(f, &merged, at)?
+            decode_stated_type(f, &merged, at, &mut sizes)?
         }
     };
     let is_plain = encode_value_info(f, name, ty).is_some_and(|plain| plain == bytes);
-    Ok(ValueInfo { name, ty, is_plain })
+    Ok(ValueInfo { name, ty, is_plain, sizes })
 }
 
 /// The usual encoding of a `ValueInfoProto`; `None` when ONNX has no such type.
@@ -297,7 +319,7 @@ pub(crate) fn encode_value_info(f: &Function, name: &str, ty: TypeId) -> Option<
 }
 
 /// A `ValueInfoProto` for `name` of type `ty` that keeps the contents of `raw` other than name and type; `raw` is empty
-/// if there is nothing to keep.
+/// if there is nothing to keep. Sizes below zero, with which the checker takes no known ones, are not kept.
 pub(crate) fn renew_value_info(f: &Function, name: &str, ty: TypeId, raw: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(plain) = encode_value_info(f, name, ty) else { return Ok(None) };
     if raw.is_empty() {
@@ -305,7 +327,8 @@ pub(crate) fn renew_value_info(f: &Function, name: &str, ty: TypeId, raw: &[u8])
     }
     let mut scratch = Function::new();
     let old = decode_value_info(&mut scratch, raw, 0)?;
-    let has_type = encode_value_info(&scratch, old.name, old.ty) == encode_value_info(f, old.name, ty);
+    let states = encode_value_info(&scratch, old.name, old.ty);
+    let has_type = old.sizes == Sizes::Possible && states == encode_value_info(f, old.name, ty);
     if has_type && old.name == name {
         return Ok(Some(raw.to_vec()));
     }
@@ -372,6 +395,24 @@ mod tests {
         assert_eq!(renewed.len(), expected.len());
         assert!(renewed.ends_with(b"doc"));
         assert_eq!(renew_value_info(&f, "old", ty, &raw).unwrap().unwrap(), raw);
+    }
+
+    #[test]
+    fn sizes_below_zero_are_unknown_and_are_not_written_again() {
+        let mut f = Function::new();
+        // A tensor of shape (-1, 2), of which a size below zero takes ten bytes.
+        let mut dims = vec![0x0a, 11, 8];
+        dims.extend([0xff; 9]);
+        dims.extend([1, 0x0a, 2, 8, 2]);
+        let mut raw = vec![0x0a, 1, b'x', 0x12, 23, 0x0a, 21, 8, 1, 0x12, 17];
+        raw.extend(dims);
+        let info = decode_value_info(&mut f, &raw, 0).unwrap();
+        assert!(info.sizes == Sizes::Negative && !info.is_plain);
+        let ty = f.tensor_type(ElemType::FLOAT, &[Dim::Unknown, Dim::Static(2)]);
+        assert_eq!(info.ty, ty);
+        let renewed = renew_value_info(&f, "x", ty, &raw).unwrap().unwrap();
+        assert_eq!(renewed, encode_value_info(&f, "x", ty).unwrap());
+        assert!(decode_value_info(&mut f, &renewed, 0).unwrap().sizes == Sizes::Possible);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use relais_plugin_api::{
     build::{CallChecker, check_made, refused},
     diagnostics::PassError,
-    infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
+    infer::{Coverage, TypeFault, TypeRelations, branch_contradiction, contradiction, infer_function},
     ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, TypeId, Verifier, kind},
     op::{CallFault, CallRule},
 };
@@ -49,6 +49,12 @@ pub(super) fn made_calls(
     for id in new.all_bindings() {
         let kind = new.kind(id);
         n_calls += u64::from(matches!(kind, kind::CALL | kind::IF));
+        if let Some(why) = branch_contradiction(new, id)
+            && !any_earlier(&mut |f| has_contradiction(f, relations))
+        {
+            let why = format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
+            return Err(PassError::new(why).code(CallRule::Types.code()).at(id));
+        }
         if kind != kind::CALL || !is_made(old, new, id) {
             continue;
         }
@@ -68,6 +74,12 @@ pub(super) fn made_calls(
         return Ok(n_calls);
     }
     Err(refused(new, op, &CallFault::new(CallRule::Types, error)).at(*node))
+}
+
+fn has_contradiction(f: &Function, relations: &mut dyn TypeRelations) -> bool {
+    let mut f = f.clone();
+    infer_function(&mut f, relations, Coverage::Everything);
+    f.all_bindings().any(|id| branch_contradiction(&f, id).is_some())
 }
 
 fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): (&str, &str), rule: CallRule) -> bool {

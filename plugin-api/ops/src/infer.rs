@@ -304,6 +304,19 @@ fn result_of_closure(f: &mut Function, block: BlockId) -> TypeId {
     }
 }
 
+/// Why a conditional is not one of its version of ONNX's operator set: before version 11 a result of `If` has one shape,
+/// whichever branch runs.
+pub fn branch_contradiction(f: &Function, conditional: NodeId) -> Option<String> {
+    const JOINED_SHAPES: i64 = 11;
+    let &[then, otherwise] = f.regions(conditional) else { return None };
+    if f.kind(conditional) != kind::IF || f.opset_version("").is_none_or(|version| version >= JOINED_SHAPES) {
+        return None;
+    }
+    let results = |region: NodeId| f.results(f.block_of(region)).iter();
+    let contradiction = |(&a, &b): (&NodeId, &NodeId)| contradiction(f.type_of(a), f.type_of(b));
+    results(then).zip(results(otherwise)).find_map(contradiction)
+}
+
 /// The type of a conditional: the common part of both branches.
 fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: bool) -> TypeId {
     let types = |f: &Function, block| -> Vec<TypeId> { f.results(block).iter().map(|&r| f.type_id(r)).collect() };

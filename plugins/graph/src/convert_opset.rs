@@ -43,7 +43,7 @@ use crate::{
 use relais_plugin_api::{
     boundary::record::formal_kind,
     build::CallChecker,
-    infer::{Checking, Typing},
+    infer::{Checking, Typing, branch_contradiction},
     ir::{ConstForm, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
     op::{Bodies, Body, CallRule, OpSchema},
     prelude::*,
@@ -430,6 +430,10 @@ impl Conversion<'_, '_> {
                 None if f.kind(id) == kind::IF => "If",
                 _ => continue,
             };
+            if let Some(why) = branch_contradiction(f, id) {
+                let why = format!("before version 11 its branches give the same shapes, and here {why}");
+                faults.push((id, name.to_owned(), CallRule::Types.code(), why));
+            }
             let record = known.entry(op).or_insert_with(|| self.records.get(name, version));
             if let Some(Err(fault)) = op.map(|op| checker.check(f, &mut relations, id, op)) {
                 faults.push((id, name.to_owned(), fault.rule.code(), fault.message));

@@ -16,7 +16,7 @@ use crate::{
     meta,
     names::FastMap,
     schema::{attribute, graph},
-    types::{agree, decode_value_info},
+    types::{Sizes, ValueInfo, agree, decode_value_info},
     wire::{Part, put_bytes, put_int},
 };
 use relais_plugin_api::ir::{Attr, AttrData, ConstForm, Function, NodeId, TypeId, kind};
@@ -134,15 +134,19 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
-    /// Warns that a name hides another one: once for all of them.
-    fn warn_of_shadow(&mut self, name: String) {
-        let others = self.cx.warnings.iter_mut().find_map(|warning| match warning {
-            Warning::Shadowed { names } => Some(names),
-            _ => None,
-        });
-        match others {
-            Some(names) => names.push(name),
-            None => self.cx.warnings.push(Warning::Shadowed { names: vec![name] }),
+    /// A name and the type that the file states for it.
+    fn stated(&mut self, part: Part) -> Result<ValueInfo<'a>> {
+        let info = decode_value_info(&mut self.f, part.of(self.cx.bytes), part.at)?;
+        if info.sizes == Sizes::Negative {
+            self.warn(Warning::NegativeSizes { names: vec![info.name.into()] });
+        }
+        Ok(info)
+    }
+
+    /// Warns, once for all names of which the same is to be said.
+    fn warn(&mut self, warning: Warning) {
+        if !self.cx.warnings.iter_mut().any(|other| other.join(&warning)) {
+            self.cx.warnings.push(warning);
         }
     }
 
@@ -152,7 +156,7 @@ impl<'a> Builder<'a, '_> {
         match self.scope.define(id, value) {
             Defined::New => {}
             Defined::Shadows => {
-                self.warn_of_shadow(self.f.name(value).into());
+                self.warn(Warning::Shadowed { names: vec![self.f.name(value).into()] });
                 let span = self.f.span(value);
                 add_attrs(&mut self.f, value, [Attr::meta(meta::SHADOWS, 1)]);
                 if let Some(span) = span {
@@ -246,7 +250,7 @@ impl<'a> Builder<'a, '_> {
         let is_old = is_root && self.cx.ir_version <= LAST_WITH_LISTED_INITIALIZERS;
         let mut listed: FastMap<usize, Vec<Attr>> = FastMap::default();
         for (position, &part) in parts.inputs.iter().enumerate() {
-            let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
+            let info = self.stated(part)?;
             if info.name.is_empty() {
                 return Err(OnnxError::at(part.at, ErrorKind::Missing("input name")));
             }
@@ -366,7 +370,7 @@ impl<'a> Builder<'a, '_> {
         for &part in &parts.outputs {
             let (name, ty, is_plain) = match form {
                 Form::Graph => {
-                    let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
+                    let info = self.stated(part)?;
                     (info.name, info.ty, info.is_plain)
                 }
                 Form::Function => {
@@ -454,7 +458,7 @@ impl<'a> Builder<'a, '_> {
         let bytes = self.cx.bytes;
         let (mut names, mut types, mut raws, mut unbound) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, &part) in parts.value_info.iter().enumerate() {
-            let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
+            let info = self.stated(part)?;
             match self.get_local(info.name) {
                 Some(value) if self.has_open_type(value, form) => self.f.set_type(value, info.ty),
                 // A statement that was wrong from the start is carried as one about no value.

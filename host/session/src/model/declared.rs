@@ -166,6 +166,8 @@ pub(super) enum Opened {
     Fixed,
     /// All.
     All,
+    /// All; those that are not known then stay as they were.
+    Renewed,
 }
 
 /// An output that has another type than before.
@@ -184,19 +186,34 @@ pub(super) fn renew_types_after(
     infer: impl FnOnce(&mut Function),
 ) -> Vec<Retyped> {
     let reached = reached_from(main, params);
+    let mut stated = Vec::new();
     for &id in &reached {
         if !params.contains(&id) && main.kind(id) != kind::CONSTANT {
-            let ty = map_sizes(main, main.type_id(id), |_, _, size| match size {
-                Dim::Static(_) => Dim::Unknown,
-                _ if opened == Opened::All => Dim::Unknown,
-                size => size,
+            let before = main.type_id(id);
+            let ty = map_sizes(main, before, |_, _, size| match size {
+                Dim::Symbol(_) if opened == Opened::Fixed => size,
+                _ => Dim::Unknown,
             });
             main.set_type(id, ty);
+            stated.push((id, before));
         }
     }
     infer(main);
+    if opened == Opened::Renewed {
+        stated.into_iter().for_each(|(id, before)| complete(main, id, before));
+    }
     restate(main, &reached);
     restate_outputs(main, &reached)
+}
+
+/// States the sizes of a value that are not known as another type of the same rank states them.
+fn complete(main: &mut Function, id: NodeId, other: TypeId) {
+    let (known, others) = (shapes(main, main.type_id(id)), shapes(main, other));
+    let ty = map_sizes(main, main.type_id(id), |tensor, axis, size| {
+        let other = others.get(tensor).filter(|other| other.len() == known[tensor].len());
+        other.map_or(size, |other| if size == Dim::Unknown { other[axis] } else { size })
+    });
+    main.set_type(id, ty);
 }
 
 /// Gives each open size of the parameters a name. Returns what stands for the names in the function itself.

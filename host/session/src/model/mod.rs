@@ -9,6 +9,7 @@ mod keep;
 mod macs;
 mod part;
 mod shapes;
+mod valid;
 mod write;
 
 pub use bodies::{OperatorNames, with_bodies};

@@ -22,8 +22,9 @@ enum Wanted<'a> {
 }
 
 /// Sets the shapes of inputs, given as `name:1,3,224,224`, and infers the types that follow. A dimension is a size, the
-/// name of a symbol, or `?` for one that is not fixed; a model with one input needs no name. Where a shape is not just
-/// more precise than the model's, the types of all values that depend on the input are inferred again.
+/// name of a symbol, or `?` for one that is not fixed; a model with one input needs no name. The types of all values that depend
+/// on the inputs are inferred again, and those of outputs and of inner values are stated as they are then. Sizes that are not
+/// known then are forgotten where a shape is not just more precise than the model's.
 ///
 /// Returns which outputs have another type then.
 ///
@@ -45,13 +46,19 @@ pub fn set_input_shapes(
     // Calls that are invalid for any shapes are not due to the arguments.
     let old_faults = infer(&mut main.clone());
     let mut replaced = Vec::new();
+    let mut given = Vec::new();
     for text in wanted {
         let (param, dims) = parse(main, text)?;
+        given.push(param);
         replaced.extend(set(main, param, &dims, text)?);
     }
     let mut faults = Vec::new();
     let params: Vec<NodeId> = replaced.iter().map(|replaced| replaced.param).collect();
-    let changes = renew_types_after(main, &params, Opened::Fixed, |main| faults = infer(main));
+    let mut changes = match params[..] {
+        [] => Vec::new(),
+        _ => renew_types_after(main, &params, Opened::Fixed, |main| drop(infer(main))),
+    };
+    changes.extend(renew_types_after(main, &given, Opened::Renewed, |main| faults = infer(main)));
     let new_fault =
         |faults: Vec<TypeFault>| faults.into_iter().find(|fault| old_faults.iter().all(|old| old.node != fault.node));
     if let Some(fault) = new_fault(faults) {

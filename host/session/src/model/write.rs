@@ -3,6 +3,7 @@
 use super::{
     bodies::{OperatorNames, with_bodies},
     file::Format,
+    valid::with_types,
 };
 use crate::error::Error;
 use relais::{
@@ -55,10 +56,10 @@ impl NotWritten {
 }
 
 /// Returns a module as it is written: in ONNX, its operators have bodies that runtimes know, apart from those `without`, which
-/// the model has had before.
+/// the model has had before, and its inputs and outputs have types.
 ///
 /// # Errors
-/// As for [`with_bodies`].
+/// As for [`with_bodies`], and if a type is not known.
 pub fn as_written<'m>(
     module: &'m IRModule,
     format: Format,
@@ -66,7 +67,7 @@ pub fn as_written<'m>(
     registry: &Registry,
 ) -> Result<Cow<'m, IRModule>, Error> {
     match format {
-        Format::Onnx => with_bodies(module, without, registry),
+        Format::Onnx => with_types(with_bodies(module, without, registry)?, registry),
         Format::Text => Ok(Cow::Borrowed(module)),
     }
 }

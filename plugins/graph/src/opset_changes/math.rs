@@ -47,6 +47,15 @@ pub(super) fn clip_up(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
 }
 
 pub(super) fn clip_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
+    if let (Some(min), Some(max)) = (s.constant(1)?, s.constant(2)?)
+        && !min.to_f64().zip(max.to_f64()).is_some_and(|(min, max)| min <= max)
+    {
+        // onnxruntime refuses attributes that leave nothing between them.
+        let limit = |limit: &Tensor| limit.reshaped(&[]).map_err(|error| format!("of its limits, {error}"));
+        let (min, max) = (s.new_constant(limit(&min)?), s.new_constant(limit(&max)?));
+        let least = s.new_call("Max", &[s.args[0], min], Vec::new())?;
+        return Ok(Outcome::Results(vec![s.new_call("Min", &[least, max], Vec::new())?]));
+    }
     for (at, name, half) in [(1, "min", -65504.0), (2, "max", 65504.0)] {
         match s.elem(0) {
             _ if s.arg(at).is_some() => {}
