@@ -8,17 +8,18 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Checking the output", group = ArgGroup::new("checks").multiple(true))]
 pub(crate) struct CheckArgs {
     /// Compare the output with the model on N sets of random inputs before it is put in place; if they differ, the run
-    /// fails, and names the pass that did it.
+    /// fails, and names the pass that did it. With `strict`, alone or after N and a comma, it also fails if a branch, a loop's
+    /// body or a function that the passes changed never ran.
     #[arg(
         long,
         value_name = "N",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "3",
-        value_parser = clap::value_parser!(u32).range(1..=1000),
+        value_parser = runs,
         group = "checks"
     )]
-    pub check: Option<u32>,
+    pub check: Option<Runs>,
 
     /// Compare them on the inputs in a file of NumPy, too; without `--check`, on no others.
     #[arg(long, value_name = "FILE.npz", group = "checks")]
@@ -49,6 +50,25 @@ impl CheckArgs {
     pub fn tolerance(&self) -> Tolerance {
         Tolerance { relative: self.check_rtol, absolute: self.check_atol }
     }
+}
+
+/// On how many sets of random inputs a check compares, and whether it must reach all that the passes changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Runs {
+    pub n: u32,
+    pub is_strict: bool,
+}
+
+/// Parses `N`, `strict` and `N,strict`.
+fn runs(text: &str) -> Result<Runs, String> {
+    let (n, is_strict) = match text.strip_suffix("strict") {
+        Some("") => ("3", true),
+        Some(n) => (n.strip_suffix(',').unwrap_or(text), true),
+        None => (text, false),
+    };
+    let n = n.parse().ok().filter(|n| (1..=1000).contains(n));
+    let n = n.ok_or_else(|| "it is a number from 1 to 1000, `strict`, or both: `10,strict`".to_owned())?;
+    Ok(Runs { n, is_strict })
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]

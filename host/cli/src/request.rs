@@ -14,7 +14,7 @@ use relais::{
 };
 use relais_session::{
     Argument, Counts, Failures, Judging, OutputRequest, Reproducers, Request,
-    check::{self, CheckRequest, FailedOutput},
+    check::{self, CheckRequest, FailedOutput, UnseenParts},
     model::Part,
     pipeline::{Chosen, PipelineRequest},
 };
@@ -95,7 +95,7 @@ pub(crate) fn reproducers(args: &ReproducerArgs, output: &Path, of: Failures) ->
 
 fn check(args: &CheckArgs) -> CheckRequest {
     CheckRequest {
-        n_random: args.check.unwrap_or(0),
+        n_random: args.check.map_or(0, |runs| runs.n),
         inputs: args.check_inputs.clone(),
         seed: args.check_seed,
         tolerance: args.tolerance(),
@@ -104,6 +104,10 @@ fn check(args: &CheckArgs) -> CheckRequest {
             CheckWith::Onnxruntime => check::CheckWith::Onnxruntime(args.python.clone()),
         },
         failed: FailedOutput::Keep,
+        unseen: match args.check {
+            Some(runs) if runs.is_strict => UnseenParts::Refuse,
+            _ => UnseenParts::Warn,
+        },
     }
 }
 

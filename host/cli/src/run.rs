@@ -42,7 +42,10 @@ fn told(request: &Request, finished: &Finished, args: &RunArgs, verbosity: Verbo
 fn print_table(request: &Request, finished: &Finished) -> Result<(), CliError> {
     let (Some(before), Some(after)) = (&finished.course.before, &finished.after) else { return Ok(()) };
     let checked = finished.checked.as_ref().map(|checked| (checked.n_runs, checked.elapsed));
-    let table = table(before, after, finished.course.elapsed, checked);
+    let mut table = table(before, after, finished.course.elapsed, checked);
+    if let Some(largest) = finished.checked.as_ref().and_then(|checked| checked.largest.as_ref()) {
+        table.push_str(&format!("largest difference: {largest}\n"));
+    }
     match request.takes_standard_output() {
         true => terminal::findings(&table),
         false => terminal::print(&table)?,

@@ -1,7 +1,13 @@
 //! Running a module, to compare it with another one that should compute the same.
 
+mod precision;
+mod seen;
+
+pub use precision::Precision;
+pub use seen::{Seen, Unseen};
+
 use super::{
-    interpret::{self, Compute, NotComputed},
+    interpret::{self, Compute, Computed, NotComputed},
     numbers::Recipe,
 };
 use relais_plugin_api::{
@@ -111,6 +117,57 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
     })
 }
 
+/// Inputs one of which has the value of a constant beside it.
+pub struct Telling {
+    /// The name of the parameter.
+    pub param: String,
+    /// Its value.
+    pub value: String,
+    /// The values of all parameters.
+    pub inputs: Vec<Tensor>,
+}
+
+/// The most sets of such inputs.
+const MOST_TELLING: usize = 8;
+
+/// Returns random inputs in which parameters of one element have, one after the other, the values of constants that the function
+/// uses together with them, such as a rate that is compared with one; and truth values both values.
+pub fn telling_inputs(f: &Function, seed: u64) -> Vec<Telling> {
+    let Some(Ok(inputs)) = random_inputs(f, seed, 0).next() else { return Vec::new() };
+    let mut found: Vec<Telling> = Vec::new();
+    for (at, &param) in f.params().iter().enumerate() {
+        if inputs[at].len() != 1 || f.default_value(param).is_some() {
+            continue;
+        }
+        for value in telling_values(f, param, &inputs[at]) {
+            let is_new = inputs[at] != value && !found.iter().any(|known| known.inputs[at] == value);
+            if is_new && found.len() < MOST_TELLING {
+                let mut inputs = inputs.clone();
+                inputs[at] = value.clone();
+                found.push(Telling { param: f.name(param).to_owned(), value: shown(&value), inputs });
+            }
+        }
+    }
+    found
+}
+
+/// The constants that are operands together with a parameter, and both truth values.
+fn telling_values(f: &Function, param: NodeId, like: &Tensor) -> Vec<Tensor> {
+    if like.elem() == ElemType::BOOL {
+        return [0, 1].into_iter().filter_map(|bit| Tensor::splat(ElemType::BOOL, like.dims(), &[bit]).ok()).collect();
+    }
+    let together = f.all_bindings().filter(|&id| f.operands(id).contains(&param)).flat_map(|id| f.operands(id));
+    let constants = together.filter(|id| !id.is_absent()).filter_map(|&id| f.constant(id));
+    let alike = constants.filter(|constant| constant.elem() == like.elem() && constant.len() == 1);
+    alike.filter_map(|constant| constant.reshaped(like.dims()).ok()).collect()
+}
+
+/// A tensor of one element, for messages.
+fn shown(tensor: &Tensor) -> String {
+    let number = tensor.to_f64().map(|value| value.to_string()).or(tensor.to_i64().map(|value| value.to_string()));
+    number.unwrap_or_else(|| format!("{:?}", tensor.to_bytes()))
+}
+
 /// Runs modules with the evaluators of a source, wherever they have a result: also where runtimes are known to have
 /// another one.
 pub struct Evaluators<'a, S> {
@@ -118,18 +175,39 @@ pub struct Evaluators<'a, S> {
     /// Is told the operator of each call before it is computed.
     progress: &'a (dyn Fn(&str) + Sync),
     is_stopped: &'a (dyn Fn() -> bool + Sync),
+    seen: Option<&'a Seen>,
 }
 
 impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     /// With the evaluators of a source. `progress` is told the operator of each call.
     pub fn new(source: S, progress: &'a (dyn Fn(&str) + Sync)) -> Self {
-        Self { source, progress, is_stopped: &|| false }
+        Self { source, progress, is_stopped: &|| false, seen: None }
     }
 
     /// The same that compute nothing more once `is_stopped` returns true.
     #[must_use]
     pub fn stopped_by(self, is_stopped: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { is_stopped, ..self }
+    }
+
+    /// The same that note which blocks run.
+    #[must_use]
+    pub fn noting(self, seen: &'a Seen) -> Self {
+        Self { seen: Some(seen), ..self }
+    }
+
+    /// Runs `@main` of a module, and computes its results in another precision beside it.
+    ///
+    /// # Errors
+    /// Returns an error if a result cannot be computed.
+    pub fn run_in(
+        &self,
+        precision: Precision,
+        module: &IRModule,
+        inputs: &[Tensor],
+    ) -> Result<Vec<Computed>, NotComputed> {
+        let compute = precision::WithTwins { evaluators: self, precision };
+        interpret::run_with_twins(module, MAIN, inputs, &compute)?.into_iter().collect()
     }
 
     /// Runs `@main` of a module.
@@ -169,6 +247,10 @@ impl<'s, S: OpSource<'s>> Compute for Evaluators<'_, S> {
     fn known(&self, call: CallView<'_>, _: &[Option<Tensor>]) -> Option<Tensor> {
         (self.progress)(call.op_name());
         None
+    }
+
+    fn enters(&self, function: &Function, block: BlockId) {
+        self.seen.iter().for_each(|seen| seen.enter(function, block));
     }
 
     fn is_stopped(&self) -> bool {

@@ -55,12 +55,18 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
+    /// The relative and the absolute bound for a tensor of a type, with numbers up to a magnitude, that is computed in a type that
+    /// may have fewer digits.
+    pub fn bounds_in(self, elem: ElemType, computed: ElemType, largest: f64) -> (f64, f64) {
+        self.bounds(coarser(elem, computed), largest)
+    }
+
     /// Numbers below 1 count as 1.
     fn of_kit(tolerance: f64) -> Self {
         Self { relative: tolerance, absolute: Some(tolerance) }
     }
 
-    /// The relative and the absolute bound for tensors with numbers up to a magnitude.
+    /// The relative and the absolute bound for tensors with numbers up to a magnitude that are computed in a type.
     fn bounds(self, elem: ElemType, largest: f64) -> (f64, f64) {
         let rounding = match elem {
             ElemType::FLOAT16 => 4.0 / 1024.0,
@@ -102,6 +108,11 @@ pub struct TensorDifference {
 
 /// Compares two tensors. NaN is equal to NaN, an infinity to itself alone, and zeros of both signs are equal.
 pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> TensorComparison {
+    compare_computed(a, b, tolerance, a.elem())
+}
+
+/// Compares two tensors whose floats were computed in a type that may have fewer digits than theirs.
+pub fn compare_computed(a: &Tensor, b: &Tensor, tolerance: Tolerance, computed: ElemType) -> TensorComparison {
     if a.elem() != b.elem() || a.dims() != b.dims() {
         return TensorComparison::OtherType;
     }
@@ -116,13 +127,13 @@ pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> TensorCo
     if let (true, Some(x), Some(y)) = (a.elem().is_float(), a.to_f64s(), b.to_f64s()) {
         let finite = x.iter().chain(&y).filter(|x| x.is_finite());
         let largest = finite.fold(0.0f64, |largest, x| largest.max(x.abs()));
-        let (relative, absolute) = tolerance.bounds(a.elem(), largest);
+        let (relative, absolute) = tolerance.bounds_in(a.elem(), computed, largest);
         let apart = |at: usize| {
             let (x, y) = (x[at], y[at]);
             match (x - y).abs() {
                 _ if x == y || (x.is_nan() && y.is_nan()) => (0.0, true),
                 distance if distance.is_finite() => {
-                    (distance, distance <= (relative * x.abs().max(y.abs())).max(absolute))
+                    (distance, distance <= relative * x.abs().max(y.abs()) + absolute)
                 }
                 _ => (f64::INFINITY, false),
             }
@@ -149,6 +160,66 @@ pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> TensorCo
     let apart = |at: usize| if element(&x, at) == element(&y, at) { (0.0, true) } else { (f64::INFINITY, false) };
     let shown = |bytes: Vec<u8>| bytes.iter().rev().fold("0x".to_owned(), |all, byte| format!("{all}{byte:02x}"));
     differences(a, apart, |at| [shown(element(&x, at)), shown(element(&y, at))])
+}
+
+/// The one of two types of floats that has fewer digits.
+fn coarser(a: ElemType, b: ElemType) -> ElemType {
+    let all = [ElemType::BFLOAT16, ElemType::FLOAT16, ElemType::FLOAT];
+    all.into_iter().find(|elem| [a, b].contains(elem)).unwrap_or(a)
+}
+
+/// How many times the error of a model its output's may be.
+const MANY_TIMES: f64 = 16.0;
+
+/// The values of an output in other precisions.
+#[derive(Debug, Clone)]
+pub struct Yardstick {
+    /// In `float64`.
+    pub reference: Tensor,
+    /// In the digits of the type that the output was asked to be computed in, if that has fewer than the model's.
+    pub rounded: Option<Tensor>,
+}
+
+impl Yardstick {
+    /// How far an element may be from the reference, beside what a tolerance allows: a multiple of how far the model is, or the
+    /// model in fewer digits, but never so far that half of the output would be lost. `None` if the tensors are not of floats.
+    fn allows(&self, model: &[f64]) -> Option<f64> {
+        let reference = self.reference.to_f64s()?;
+        let rounded = self.rounded.as_ref().and_then(Tensor::to_f64s);
+        let error = |values: &[f64]| {
+            let errors = values.iter().zip(&reference).map(|(a, b)| (a - b).abs());
+            errors.filter(|error| error.is_finite()).fold(0.0, f64::max)
+        };
+        let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
+        let error = rounded.as_deref().map_or(0.0, error).max(error(model));
+        Some((MANY_TIMES * error).min(largest / 2.0))
+    }
+}
+
+/// Whether an output is as good as its model, of which it is too far for a tolerance: each element is as near to the reference
+/// as [`Yardstick`] says.
+pub fn is_as_good(
+    model: &Tensor,
+    output: &Tensor,
+    yardstick: &Yardstick,
+    tolerance: Tolerance,
+    computed: ElemType,
+) -> bool {
+    let dims = yardstick.reference.dims();
+    if [model, output].iter().any(|tensor| tensor.dims() != dims || tensor.len() > MOST) {
+        return false;
+    }
+    let (Some(x), Some(y), Some(reference)) = (model.to_f64s(), output.to_f64s(), yardstick.reference.to_f64s()) else {
+        return false;
+    };
+    let Some(allowed) = yardstick.allows(&x) else { return false };
+    let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
+    let (relative, absolute) = tolerance.bounds_in(model.elem(), computed, largest);
+    (0..reference.len()).all(|at| {
+        let (x, y, r) = (x[at], y[at], reference[at]);
+        let is_near = (y - r).abs() <= (relative * r.abs() + absolute).max(allowed);
+        x == y || (x.is_nan() && y.is_nan()) || (x.is_finite() && r.is_finite() && is_near)
+    })
 }
 
 /// Compares the elements of tensors like one: `apart` is how far two are apart, and whether that is close.
@@ -471,6 +542,30 @@ mod tests {
         assert!(matches!(compared(&on, &off, 1.0, None), TensorComparison::Differ(TensorDifference { count: 1, .. })));
         assert_eq!(compared(&a, &a.reshaped(&[3, 2]).unwrap(), 1.0, None), TensorComparison::OtherType);
         assert_eq!(compared(&x, &special(1.0), 1.0, None), TensorComparison::OtherType);
+    }
+
+    #[test]
+    fn an_output_is_as_good_as_its_model_if_it_is_as_near_to_the_reference() {
+        let doubles = |values: &[f64]| Tensor::from_f64s(ElemType::DOUBLE, &[values.len() as u64], values).unwrap();
+        let floats = |values: &[f32]| Tensor::from_f32(&[values.len() as u64], values);
+        let tolerance = Tolerance { relative: 1e-4, absolute: None };
+        let judged = |model: &[f32], output: &[f32], reference: &[f64], rounded: Option<&[f32]>| {
+            let yardstick = Yardstick { reference: doubles(reference), rounded: rounded.map(floats) };
+            is_as_good(&floats(model), &floats(output), &yardstick, tolerance, ElemType::UNKNOWN)
+        };
+        // What is left of larger terms that cancel.
+        let (model, reference) = ([4.7e-6, 1e-6], [4.6e-6, 1e-6]);
+        assert!(judged(&model, &[4.55e-6, 1e-6], &reference, None));
+        assert!(!judged(&model, &[4.6e-6, 4e-6], &reference, None), "half of the largest value");
+        assert!(!judged(&[4.6e-6, 1e-6], &[4.55e-6, 1e-6], &reference, None), "the model is exact");
+        // The same in fewer digits.
+        assert!(judged(&[1.0, 2.0], &[1.004, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));
+        assert!(!judged(&[1.0, 2.0], &[1.1, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));
+        // What is no number in one of them is none in the other.
+        let nan = f32::NAN;
+        assert!(judged(&[nan, 1.0], &[nan, 1.0], &[0.0, 1.0], None));
+        assert!(!judged(&[nan, 1.0], &[0.0, 1.0], &[0.0, 1.0], None));
+        assert!(!judged(&[0.0, 1.0], &[nan, 1.0], &[0.0, 1.0], None));
     }
 
     #[test]

@@ -26,6 +26,38 @@ pub enum NotComputed {
     Wrong(String),
 }
 
+/// A value, and its twin: the same value as it is in another precision, if that was asked for.
+#[derive(Debug, Clone)]
+pub struct Computed {
+    /// The value.
+    pub tensor: Tensor,
+    /// Its twin.
+    pub twin: Option<Tensor>,
+}
+
+impl From<Tensor> for Computed {
+    fn from(tensor: Tensor) -> Self {
+        Self { tensor, twin: None }
+    }
+}
+
+impl Computed {
+    /// The twin, or the value itself.
+    pub fn twin(&self) -> &Tensor {
+        self.twin.as_ref().unwrap_or(&self.tensor)
+    }
+
+    /// The twin with elements of the type that the value has.
+    pub fn narrowed(&self) -> Tensor {
+        let twin = self.twin();
+        if twin.elem() == self.tensor.elem() {
+            return twin.clone();
+        }
+        let narrowed = twin.to_f64s().and_then(|values| Tensor::from_f64s(self.tensor.elem(), twin.dims(), &values));
+        narrowed.unwrap_or_else(|| self.tensor.clone())
+    }
+}
+
 /// Computes calls of operators.
 pub trait Compute {
     /// Calls `body` with the facts about the operators that a function uses.
@@ -35,6 +67,30 @@ pub trait Compute {
     fn known(&self, _call: CallView<'_>, _inputs: &[Option<Tensor>]) -> Option<Tensor> {
         None
     }
+
+    /// The twin of an input or a constant.
+    fn twin(&self, _tensor: &Tensor) -> Option<Tensor> {
+        None
+    }
+
+    /// The twins of the results of a call.
+    fn twins(
+        &self,
+        _call: CallView<'_>,
+        _args: &[Option<Computed>],
+        _results: &[Tensor],
+        _ops: &mut dyn Operators,
+    ) -> Vec<Option<Tensor>> {
+        Vec::new()
+    }
+
+    /// Whether there are twins.
+    fn has_twins(&self) -> bool {
+        false
+    }
+
+    /// Is told which block of a function runs.
+    fn enters(&self, _function: &Function, _block: BlockId) {}
 
     /// Whether nothing more is to be computed. Asked before each binding.
     fn is_stopped(&self) -> bool {
@@ -67,22 +123,48 @@ pub fn run(
     inputs: &[Tensor],
     compute: &dyn Compute,
 ) -> Result<Vec<Result<Tensor, NotComputed>>, NotComputed> {
+    let results = run_with_twins(module, name, inputs, compute)?;
+    Ok(results.into_iter().map(|result| Ok(result?.tensor)).collect())
+}
+
+/// As [`run`], with the twins of the results.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_with_twins(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    compute: &dyn Compute,
+) -> Result<Vec<Result<Computed, NotComputed>>, NotComputed> {
     let mut fuel = Fuel { steps: MAX_STEPS, depth: 0 };
-    let inputs = inputs.iter().map(|input| Ok(Value::Tensor(input.clone()))).collect();
-    let results = run_global(module, name, inputs, compute, &mut fuel)?;
-    let tensor = |value: Known| match value? {
-        Value::Tensor(tensor) => Ok(tensor),
+    let input = |input: &Tensor| Ok(Value::with_twin(input.clone(), compute));
+    let results = run_global(module, name, inputs.iter().map(input).collect(), compute, &mut fuel)?;
+    let computed = |value: Known| match value? {
+        Value::Tensor(computed) => Ok(computed),
         Value::Tuple(_) => Err(wrong("a result is a tuple")),
     };
-    Ok(results.into_iter().map(tensor).collect())
+    Ok(results.into_iter().map(computed).collect())
 }
 
 type Known = Result<Value, NotComputed>;
 
 #[derive(Clone)]
 enum Value {
-    Tensor(Tensor),
+    Tensor(Computed),
     Tuple(Vec<Known>),
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(tensor.into())
+    }
+}
+
+impl Value {
+    fn with_twin(tensor: Tensor, compute: &dyn Compute) -> Self {
+        Self::Tensor(Computed { twin: compute.twin(&tensor), tensor })
+    }
 }
 
 struct Fuel {
@@ -164,13 +246,13 @@ fn run_global(
 
 fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
     let tensor = |value: Known| match value? {
-        Value::Tensor(tensor) => Ok(tensor),
+        Value::Tensor(computed) => Ok(computed.tensor),
         Value::Tuple(_) => Err(wrong(format!("`@{name}` takes a tuple"))),
     };
     let inputs: Vec<Tensor> = inputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
     let options = RunOptions { fuel: MAX_PRIM_STEPS, ..RunOptions::default() };
     match loop_programs::run(module, name, &inputs, &options) {
-        Ok(outputs) => Ok(outputs.into_iter().map(|output| Ok(Value::Tensor(output))).collect()),
+        Ok(outputs) => Ok(outputs.into_iter().map(|output| Ok(output.into())).collect()),
         Err(stop) if matches!(stop.cause, Cause::Wrong(_)) => Err(wrong(stop)),
         Err(stop) => Err(not_covered(name, format_args!("stops: {stop}"))),
     }
@@ -183,6 +265,7 @@ impl Run<'_> {
             return Err(not_covered("a block", "is nested too deep"));
         }
         self.fuel.depth += 1;
+        self.compute.enters(self.f, block);
         for &id in self.f.bindings(block) {
             self.step()?;
             let value = self.binding(id);
@@ -212,8 +295,12 @@ impl Run<'_> {
     }
 
     fn tensor(&mut self, id: NodeId) -> Result<Tensor, NotComputed> {
+        Ok(self.computed(id)?.tensor)
+    }
+
+    fn computed(&mut self, id: NodeId) -> Result<Computed, NotComputed> {
         match self.value(id)? {
-            Value::Tensor(tensor) => Ok(tensor),
+            Value::Tensor(computed) => Ok(computed),
             Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),
         }
     }
@@ -221,7 +308,7 @@ impl Run<'_> {
     fn binding(&mut self, id: NodeId) -> Known {
         let f = self.f;
         match f.expr(id) {
-            Expr::Constant(tensor) => Ok(Value::Tensor(tensor.clone())),
+            Expr::Constant(tensor) => Ok(Value::with_twin(tensor.clone(), self.compute)),
             Expr::Tuple(fields) => Ok(Value::Tuple(fields.iter().map(|&field| self.value(field)).collect())),
             Expr::TupleGetItem { tuple, index } => match self.value(tuple)? {
                 Value::Tuple(fields) => {
@@ -265,8 +352,9 @@ impl Run<'_> {
         if is_loop(call) {
             return self.loop_call(call);
         }
-        let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
-        let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
+        let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.computed(arg).map(Some) };
+        let given: Vec<Option<Computed>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
+        let inputs: Vec<Option<Tensor>> = given.iter().map(|arg| Some(arg.as_ref()?.tensor.clone())).collect();
         let what = call.op_name();
         let op = call.op().ok_or_else(|| not_covered(what, "is not an operator"))?;
         let results = match self.compute.known(call, &inputs) {
@@ -277,7 +365,13 @@ impl Run<'_> {
                 .ok_or_else(|| not_covered(what, "has no evaluator"))?
                 .map_err(|error| not_covered(what, format_args!("is not evaluated: {error}")))?,
         };
-        pack(results.into_iter().map(|result| Ok(Value::Tensor(result))).collect(), call.n_results())
+        let mut twins = Vec::new();
+        if self.compute.has_twins() {
+            twins = self.compute.twins(call, &given, &results, self.ops);
+        }
+        twins.resize(results.len(), None);
+        let both = results.into_iter().zip(twins);
+        pack(both.map(|(tensor, twin)| Ok(Value::Tensor(Computed { tensor, twin }))).collect(), call.n_results())
     }
 }
 

@@ -8,6 +8,7 @@ mod bad_plugins;
 mod bodies;
 mod build;
 mod checked;
+mod checked_parts;
 mod docs;
 mod editor;
 mod embedder;

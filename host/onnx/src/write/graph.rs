@@ -20,7 +20,7 @@ use crate::{
     wire::{Part, Scan, put_bytes},
 };
 use relais_plugin_api::ir::{
-    AttrValue, Attrs, ConstForm, ElemType, Function, NodeId, Tensor, Type, TypeId, attr_flag, kind,
+    AttrValue, Attrs, BlockId, ConstForm, ElemType, Function, NodeId, Tensor, Type, TypeId, Walk, WalkStep, attr_flag, kind,
 };
 
 const GRAPH_FIELDS: [u32; 10] = [
@@ -100,11 +100,6 @@ fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
     woven.extend(placed.map(|(_, item)| item));
     woven
 }
-
-/// The version of ONNX's operators from which on constants may be of other types than floats. In graphs runtimes take them
-/// before, too; in functions they do not.
-const CONSTANTS_OF_ALL_TYPES: i64 = 9;
-const FLOATS: [ElemType; 3] = [ElemType::FLOAT16, ElemType::FLOAT, ElemType::DOUBLE];
 
 impl<'w> Writer<'w> {
     pub fn has_regions(&self, node: NodeId) -> bool {
@@ -335,15 +330,15 @@ impl<'w> Writer<'w> {
         let is_node = match form {
             _ if d.form == Form::Function => true,
             ConstForm::INITIALIZER => false,
-            ConstForm::ANY => is_output || !self.takes_initializers(d),
+            ConstForm::ANY if !self.takes_initializers(d) => true,
+            // A constant that no node of the version makes is an output as an initializer.
+            ConstForm::ANY => is_output && is_made(f, tensor.elem()),
             _ => true,
         };
         if is_node {
             let at = self.node_in_source(d.scene, id)?.filter(|_| form != ConstForm::INITIALIZER);
-            let version = f.opset_version("").unwrap_or(i64::MAX);
-            let is_old = d.form == Form::Function && version < CONSTANTS_OF_ALL_TYPES;
-            if is_old && at.is_none() && !FLOATS.contains(&tensor.elem()) {
-                let what = "a constant of this type in a function before version 9 of its operators";
+            if d.form == Form::Function && at.is_none() && !is_made(f, tensor.elem()) {
+                let what = "a constant of this type in a function in this version of its operators";
                 return Err(OnnxError::new(ErrorKind::NotExpressible(what)).within(|| format!("`{id}`")));
             }
             Self::add_node(d, id, number, at);
@@ -528,6 +523,8 @@ impl<'w> Writer<'w> {
         }
         // Inputs, outputs and initializers have their types elsewhere.
         written.extend(names.outputs(block).iter().map(|output| output.name.as_str()));
+        // Checkers take the type of a name for that of a value in an inner graph, too.
+        written.extend(inner_values(f, block).filter_map(|id| names.name(id)));
         for &id in f.bindings(block) {
             let is_inner = names.value(id) == id && f.kind(id) != kind::CONSTANT && is_known(f, f.type_id(id));
             let Some(name) = names.name(id).filter(|name| is_inner && !name.is_empty()) else { continue };
@@ -557,6 +554,27 @@ pub(super) fn listed_initializer(attrs: Attrs<'_>) -> Result<Vec<u8>> {
         _ => {}
     }
     Ok(message)
+}
+
+/// The values of the graphs within a block.
+fn inner_values(f: &Function, block: BlockId) -> impl Iterator<Item = NodeId> {
+    let mut walk = Walk::block(block);
+    let mut open = Vec::new();
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(id) = open.pop() {
+                return Some(id);
+            }
+            match walk.next(f)? {
+                WalkStep::Enter(inner) if inner != block => open.extend(f.bindings(inner)),
+                WalkStep::Binding(id) => {
+                    let functions = f.regions(id).iter().filter(|&&region| f.kind(region) == kind::FUNCTION);
+                    open.extend(functions.flat_map(|&region| f.operands(region)));
+                }
+                _ => {}
+            }
+        }
+    })
 }
 
 /// The values of a graph by their names in the function.
@@ -604,6 +622,21 @@ fn constant_of_shape_since(elem: ElemType) -> Option<i64> {
         ElemType::INT2 | ElemType::UINT2 => 25,
         _ => return None,
     })
+}
+
+/// Whether the operator set that a function imports has a `Constant` of a type.
+fn is_made(f: &Function, elem: ElemType) -> bool {
+    let since = match elem {
+        ElemType::FLOAT16 | ElemType::FLOAT | ElemType::DOUBLE => 1,
+        ElemType::BFLOAT16 => 13,
+        ElemType::FLOAT8E4M3FN | ElemType::FLOAT8E4M3FNUZ | ElemType::FLOAT8E5M2 | ElemType::FLOAT8E5M2FNUZ => 19,
+        ElemType::INT4 | ElemType::UINT4 => 21,
+        ElemType::FLOAT4E2M1 => 23,
+        ElemType::FLOAT8E8M0 => 24,
+        ElemType::INT2 | ElemType::UINT2 => 25,
+        _ => 9,
+    };
+    f.opset_version("").is_none_or(|version| version >= since)
 }
 
 /// Whether a splat is smaller as a `ConstantOfShape` node, and the operator set has one for its type.

@@ -33,7 +33,7 @@ use names::Names;
 use plan::Plan;
 use read_back::Written;
 use relais_files::{Destination, Existing, FileError, FileSet, mapped};
-use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr, recursive};
+use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr, Source, recursive};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
@@ -149,18 +149,18 @@ pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) 
 /// Returns an error if ONNX cannot express the module, or `out` fails.
 pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> {
     let writer = plan(module, Placement::inline(), StatedTypes::default())?;
-    let bytes = whole_model(&writer, Path::new(""))?;
+    let (bytes, _) = whole_model(&writer, Path::new(""))?;
     out.write_all(&bytes).and_then(|()| out.flush()).map_err(|cause| OnnxError::io("", cause))?;
     Ok(report(&writer))
 }
 
-/// The bytes of a model with all its weights, read back.
-fn whole_model(writer: &Writer<'_>, named: &Path) -> Result<Blob> {
+/// The bytes of a model with all its weights, and what was read back from them.
+fn whole_model(writer: &Writer<'_>, named: &Path) -> Result<(Blob, IRModule)> {
     let mut bytes = Vec::with_capacity(writer.plan.size() as usize);
     writer.plan.write_to(&mut bytes).map_err(|cause| OnnxError::io(named, cause))?;
     let model = Blob::from(bytes);
-    writer.read_back(Written { model: model.clone(), folder: None, files: BTreeMap::new() })?;
-    Ok(model)
+    let read = writer.read_back(Written { model: model.clone(), folder: None, files: BTreeMap::new() })?;
+    Ok((model, read))
 }
 
 fn report(writer: &Writer<'_>) -> WriteReport {
@@ -185,23 +185,43 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
 /// # Errors
 /// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.
 pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
-    write_through(module, destination, options, &|_| ())
+    let written = write_through(module, destination, options, (&|_| (), &mut |_| true))?;
+    Ok(written.expect("what is written is accepted"))
 }
 
-/// Writes a model; `written` is called with each file that is complete except for its place, before it is read back.
+/// As [`write_destination`], if `accept` returns true for the module that was read back from what was written. Returns `None`
+/// otherwise; then no file is changed.
+///
+/// # Errors
+/// As for [`write_destination`].
+pub fn write_if(
+    module: &IRModule,
+    destination: &Destination,
+    options: &WriteOptions,
+    accept: &mut dyn FnMut(&IRModule) -> bool,
+) -> Result<Option<WriteReport>> {
+    write_through(module, destination, options, (&|_| (), accept))
+}
+
+/// Writes a model. The first function is called with each file that is complete except for its place, before it is read back,
+/// and the second with what was read back.
 fn write_through(
     module: &IRModule,
     destination: &Destination,
     options: &WriteOptions,
-    written: &dyn Fn(&Path),
-) -> Result<WriteReport> {
+    (written, accept): (&dyn Fn(&Path), &mut dyn FnMut(&IRModule) -> bool),
+) -> Result<Option<WriteReport>> {
     let at = |error: FileError| OnnxError::new(ErrorKind::File(error));
     // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
         let writer = plan(module, Placement::inline(), options.stated_types)?;
-        let bytes = whole_model(&writer, destination.named())?;
+        let (bytes, mut read) = whole_model(&writer, destination.named())?;
+        read.sources.push(Source { name: destination.named().to_string_lossy().as_ref().into(), bytes: bytes.clone() });
+        if !accept(&read) {
+            return Ok(None);
+        }
         destination.write(|out| out.write_all(&bytes)).map_err(at)?;
-        return Ok(report(&writer));
+        return Ok(Some(report(&writer)));
     };
     let writer = plan(module, Placement::new(module, options.external_data, path)?, options.stated_types)?;
     let folder = folder_of(path);
@@ -238,9 +258,14 @@ fn write_through(
     if let Some(own_name) = path.file_name().and_then(OsStr::to_str) {
         drafts.insert(own_name.to_owned(), model.clone());
     }
-    writer.read_back(Written { model, folder: Some(folder.to_owned()), files: drafts })?;
+    let source = Source { name: path.to_string_lossy().as_ref().into(), bytes: model.clone() };
+    let mut read = writer.read_back(Written { model, folder: Some(folder.to_owned()), files: drafts })?;
+    read.sources.push(source);
+    if !accept(&read) {
+        return Ok(None);
+    }
     files.commit().map_err(at)?;
-    Ok(report)
+    Ok(Some(report))
 }
 
 /// Domain, name and overload of a model-local function; its domain is the given one if it has none.

@@ -60,15 +60,18 @@ impl Difference {
 impl Writer<'_> {
     /// Reads what was written, and compares it with what was meant.
     ///
+    /// Returns what was read.
+    ///
     /// # Errors
     /// Returns an error if it cannot be read, or differs.
-    pub fn read_back(&self, written: Written) -> Result<()> {
+    pub fn read_back(&self, written: Written) -> Result<IRModule> {
         let fault = |what: String| OnnxError::new(ErrorKind::ReadBack(what));
         let data = DataFolder::with_files(written.folder, written.files);
         let read = read_with(&written.model, data).map_err(|error| fault(format!("it cannot be read: {error}")))?;
         self.is_same(&read.module).map_err(|Difference { place, what }| {
             fault(if place.is_empty() { what } else { format!("{place}: {what}") })
-        })
+        })?;
+        Ok(read.module)
     }
 
     fn is_same(&self, read: &IRModule) -> Compared {

@@ -2,11 +2,12 @@
 
 mod inputs;
 mod kept;
+mod reference;
 mod request;
 mod runner;
 mod words;
 
-pub use request::{CheckRequest, CheckWith, FailedOutput};
+pub use request::{CheckRequest, CheckWith, FailedOutput, UnseenParts};
 
 use crate::{
     error::Error,
@@ -15,18 +16,20 @@ use crate::{
 };
 use inputs::values;
 use relais::{
-    ir::{Function, IRModule, Tensor},
+    ir::{ElemType, Function, IRModule, Tensor},
     manager::{Execution, Fate},
     registry::Registry,
 };
 use relais_conformance::{
-    check::{Evaluators, random_inputs},
-    numbers::{TensorComparison, Tolerance, compare_tensors},
+    check::{Evaluators, Unseen, random_inputs, telling_inputs},
+    numbers::{TensorComparison, Tolerance, Yardstick, compare_computed, is_as_good},
 };
 use relais_plugin_api::text;
+use reference::{bounds, yardsticks};
 use runner::{Loaded, NotRun, Runner};
 use serde_json::{Value, json};
 use std::{
+    cell::OnceCell,
     collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -49,8 +52,10 @@ pub struct OutputCheck<'a> {
 pub struct Subject<'a> {
     /// The model, as it runs everywhere.
     pub before: &'a IRModule,
-    /// The output, as it runs everywhere.
+    /// The output, as it was written.
     pub after: &'a IRModule,
+    /// The type that floats are computed in, if the pipeline converts them to one with fewer digits.
+    pub computed: ElemType,
     /// The passes that made the output of the model, if that is known.
     pub passes: Option<RanPasses<'a>>,
     /// The operators.
@@ -85,7 +90,8 @@ pub fn compare(
 ) -> Result<CheckPassed, Box<CheckFailed>> {
     let whole = |module| with_bodies(module, without, registry);
     let (before, after) = (&*whole(before)?, &*whole(after)?);
-    OutputCheck::new(request)?.run(&Subject { before, after, passes: None, registry, listener })
+    let computed = ElemType::UNKNOWN;
+    OutputCheck::new(request)?.run(&Subject { before, after, computed, passes: None, registry, listener })
 }
 
 /// The results of a check that passed.
@@ -95,8 +101,25 @@ pub struct CheckPassed {
     pub n_runs: usize,
     /// How long that took.
     pub elapsed: Duration,
+    /// The largest difference of floats; none if no floats were compared.
+    pub largest: Option<Largest>,
+    /// The parts of the output that did not run, although the passes changed them.
+    pub unseen: Vec<Unseen>,
     /// The values that were compared, run by run.
     pub json: Value,
+}
+
+/// The largest difference of floats between two models.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Largest {
+    /// How far the two are apart.
+    pub distance: f64,
+    /// The output, in words.
+    pub output: String,
+    /// The bound relative to a value, and the one beside that.
+    pub bounds: (f64, f64),
+    /// Whether it is more than these, and the output is as near to the values in `float64` as the model.
+    pub is_by_error: bool,
 }
 
 /// Why a check did not pass.
@@ -128,13 +151,26 @@ struct Run {
     origin: Origin,
     inputs: Vec<Tensor>,
     old: Vec<Tensor>,
+    /// The same in other precisions, once that is needed; none where it cannot be computed.
+    yardsticks: OnceCell<Vec<Option<Yardstick>>>,
 }
 
 impl Run {
+    fn new(origin: Origin, inputs: Vec<Tensor>, old: Vec<Tensor>) -> Self {
+        Self { origin, inputs, old, yardsticks: OnceCell::new() }
+    }
+
+    /// The values of an output in other precisions, where evaluators compute them.
+    fn yardstick(&self, subject: &Subject<'_>, at: usize) -> Option<&Yardstick> {
+        let all = self.yardsticks.get_or_init(|| yardsticks(subject, &self.inputs).unwrap_or_default());
+        all.get(at)?.as_ref()
+    }
+
     fn facts(&self, main: &Function) -> Value {
         match &self.origin {
             Origin::File(path) => json!({ "inputs": path.display().to_string() }),
             Origin::Random { seed, .. } => json!({ "seed": seed, "shapes": shapes(main, &self.inputs) }),
+            Origin::Telling { input, value } => json!({ "input": input, "value": value }),
         }
     }
 }
@@ -143,6 +179,8 @@ impl Run {
 enum Origin {
     File(PathBuf),
     Random { run: u32, of: u32, seed: u64 },
+    /// Random inputs, except for one that has the value of a constant beside it in the model.
+    Telling { input: String, value: String },
 }
 
 impl Origin {
@@ -154,6 +192,7 @@ impl Origin {
                 let shapes: String = shapes.iter().map(|(name, dims)| format!(", {name}: {}", shape(dims))).collect();
                 format!("random inputs of seed {seed} (run {run} of {of}{shapes})")
             }
+            Self::Telling { input, value } => format!("random inputs, of which `{input}` is {value} as a constant of the model"),
         }
     }
 }
@@ -161,7 +200,7 @@ impl Origin {
 /// How the outputs of a model compare with those of another one.
 enum Verdict {
     /// The largest difference of floats.
-    Close(f64),
+    Close(Option<Largest>),
     Differ(Told),
 }
 
@@ -194,24 +233,34 @@ impl<'a> OutputCheck<'a> {
         let before = self.runner.load(subject.before, subject.registry, subject.listener)?;
         let after = self.runner.load(subject.after, subject.registry, subject.listener)?;
         let given = self.given_inputs(main)?;
-        let n_runs = given.len() + self.request.n_random as usize;
-        let mut runs = Vec::with_capacity(n_runs);
-        for at in 0..n_runs {
+        let telling = if self.request.n_random > 0 { telling_inputs(main, self.request.seed) } else { Vec::new() };
+        let n_wanted = given.len() + self.request.n_random as usize;
+        let mut runs = Vec::with_capacity(n_wanted + telling.len());
+        let mut largest: Option<Largest> = None;
+        for at in 0..n_wanted + telling.len() {
             let run_began = Instant::now();
-            let run = match given.get(at) {
-                Some((path, inputs)) => {
+            let run = match (given.get(at), at.checked_sub(n_wanted)) {
+                (Some((path, inputs)), _) => {
                     let old = before.run(inputs).map_err(|why| self.not_checked(subject, &why))?;
-                    Run { origin: Origin::File(path.to_path_buf()), inputs: inputs.clone(), old }
+                    Run::new(Origin::File(path.to_path_buf()), inputs.clone(), old)
                 }
-                None => self.random_run(subject, main, &before, (at - given.len()) as u32)?,
+                (None, None) => self.random_run(subject, main, &before, (at - given.len()) as u32)?,
+                (None, Some(at)) => {
+                    let it = &telling[at];
+                    // A model need not take them.
+                    let Ok(old) = before.run(&it.inputs) else { continue };
+                    let origin = Origin::Telling { input: it.param.clone(), value: it.value.clone() };
+                    Run::new(origin, it.inputs.clone(), old)
+                }
             };
-            let verdict = self.compare(main, &run, &after).map_err(|why| self.not_checked(subject, &why))?;
+            let verdict = self.compare(subject, main, &run, &after).map_err(|why| self.not_checked(subject, &why))?;
             let mut facts = run.facts(main);
             facts["seconds"] = run_began.elapsed().as_secs_f64().into();
             match verdict {
-                Verdict::Close(distance) => {
-                    facts["largest_difference"] = distance.into();
+                Verdict::Close(found) => {
+                    facts["largest_difference"] = found.as_ref().map_or(0.0, |found| found.distance).into();
                     runs.push(facts);
+                    largest = largest.into_iter().chain(found).max_by(|a, b| a.distance.total_cmp(&b.distance));
                 }
                 Verdict::Differ(told) => {
                     runs.push(facts);
@@ -219,12 +268,31 @@ impl<'a> OutputCheck<'a> {
                 }
             }
         }
+        let unseen = after.unseen_changes(subject.before);
+        if self.request.unseen == UnseenParts::Refuse && !unseen.is_empty() {
+            return Err(Box::new(self.unseen(&unseen, runs)));
+        }
         let elapsed = began.elapsed();
+        let n_runs = runs.len();
         let mut json = self.facts();
         json["passed"] = true.into();
         json["runs"] = runs.into();
         json["seconds"] = elapsed.as_secs_f64().into();
-        Ok(CheckPassed { n_runs, elapsed, json })
+        json["largest"] = largest.as_ref().map(Largest::to_json).into();
+        json["unseen"] = unseen.iter().map(Unseen::to_string).collect::<Vec<_>>().into();
+        Ok(CheckPassed { n_runs, elapsed, largest, unseen, json })
+    }
+
+    /// The failure of a check that did not reach parts of the output.
+    fn unseen(&self, unseen: &[Unseen], runs: Vec<Value>) -> CheckFailed {
+        let error = Error::new("the check did not reach all that the passes changed").with_code(NOT_CHECKED);
+        let error = unseen.iter().fold(error, |error, part| error.with_line(part));
+        let mut json = self.facts();
+        json["passed"] = false.into();
+        json["runs"] = runs.into();
+        json["unseen"] = unseen.iter().map(Unseen::to_string).collect::<Vec<_>>().into();
+        let error = error.with_help("give inputs for which they run: `--check-inputs FILE.npz`");
+        CheckFailed { error, json, inputs: None }
     }
 
     fn facts(&self) -> Value {
@@ -245,7 +313,7 @@ impl<'a> OutputCheck<'a> {
             match before.run(&inputs) {
                 Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => {
                     let seed = self.request.seed.wrapping_add(run.into());
-                    return Ok(Run { origin: Origin::Random { run: run + 1, of, seed }, inputs, old });
+                    return Ok(Run::new(Origin::Random { run: run + 1, of, seed }, inputs, old));
                 }
                 Ok(_) => _ = first_miss.get_or_insert(NotRun::NotCovered("all its outputs are empty".to_owned())),
                 Err(why) => {
@@ -294,7 +362,13 @@ impl<'a> OutputCheck<'a> {
     }
 
     /// Compares the outputs of a model with those of another one for the same inputs.
-    fn compare(&self, main: &Function, run: &Run, model: &Loaded<'_>) -> Result<Verdict, NotRun> {
+    fn compare(
+        &self,
+        subject: &Subject<'_>,
+        main: &Function,
+        run: &Run,
+        model: &Loaded<'_>,
+    ) -> Result<Verdict, NotRun> {
         let new = match model.run(&run.inputs) {
             Ok(new) => new,
             Err(NotRun::Failed(why)) => {
@@ -307,16 +381,26 @@ impl<'a> OutputCheck<'a> {
             let lines = vec![format!("the model has {} outputs, and the output {}", run.old.len(), new.len())];
             return Ok(Verdict::Differ(Told { lines, json: json!({ "n_outputs": [run.old.len(), new.len()] }) }));
         }
-        let mut largest = 0.0f64;
+        let mut largest: Option<Largest> = None;
         for (at, (old, new)) in run.old.iter().zip(&new).enumerate() {
-            match compare_tensors(old, new, self.request.tolerance) {
-                TensorComparison::Close(distance) => largest = largest.max(distance),
-                TensorComparison::OtherType => {
-                    return Ok(Verdict::Differ(other_type(&output_name(main, at), old, new)));
-                }
+            let name = || output_name(main, at);
+            let (distance, is_by_error) = match compare_computed(old, new, self.request.tolerance, subject.computed) {
+                TensorComparison::Close(distance) => (distance, false),
+                TensorComparison::OtherType => return Ok(Verdict::Differ(other_type(&name(), old, new))),
                 TensorComparison::Differ(difference) => {
-                    return Ok(Verdict::Differ(differ(&output_name(main, at), &difference, old.len())));
+                    let yardstick = run.yardstick(subject, at);
+                    let is_good = |yardstick: &Yardstick| {
+                        is_as_good(old, new, yardstick, self.request.tolerance, subject.computed)
+                    };
+                    if !yardstick.is_some_and(is_good) {
+                        return Ok(Verdict::Differ(differ(&name(), &difference, old.len())));
+                    }
+                    (difference.distance, true)
                 }
+            };
+            if old.elem().is_float() && largest.as_ref().is_none_or(|largest| largest.distance < distance) {
+                let bounds = bounds(old, self.request.tolerance, subject.computed);
+                largest = Some(Largest { distance, output: name(), bounds, is_by_error });
             }
         }
         Ok(Verdict::Close(largest))
@@ -380,7 +464,7 @@ impl<'a> OutputCheck<'a> {
         (main, before, run): (&Function, &Loaded<'_>, &Run),
     ) -> Result<Culprit, String> {
         let why = |error: NotRun| error.why().to_owned();
-        if matches!(self.compare(main, run, before).map_err(why)?, Verdict::Differ(_)) {
+        if matches!(self.compare(subject, main, run, before).map_err(why)?, Verdict::Differ(_)) {
             return Err("the model itself gives other results each time".to_owned());
         }
         let ran = executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
@@ -390,16 +474,21 @@ impl<'a> OutputCheck<'a> {
         if relais::ir::equal(&rerun(last)?, left).is_err() {
             return Err("the passes do something else when they run again".to_owned());
         }
+        let told = |error: Error| error.to_string();
+        let whole = complete(left).map_err(told)?;
+        let loaded = self.runner.load(&whole, subject.registry, subject.listener).map_err(told)?;
+        if let Verdict::Close(_) = self.compare(subject, main, run, &loaded).map_err(why)? {
+            return Err("what the passes left computes the same, and what was written of it does not".to_owned());
+        }
         // The first `good` changes are harmless, and one of the first `bad` is not.
         let (mut good, mut bad) = (0, changed.len());
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
             let (execution, changer) = changed[middle - 1];
             subject.listener.begins(&format!("looking for the pass that did it: `{}`", changer.name));
-            let told = |error: Error| error.to_string();
             let module = complete(&rerun(execution)?).map_err(told)?;
             let loaded = self.runner.load(&module, subject.registry, subject.listener).map_err(told)?;
-            match self.compare(main, run, &loaded).map_err(why)? {
+            match self.compare(subject, main, run, &loaded).map_err(why)? {
                 Verdict::Close(_) => good = middle,
                 Verdict::Differ(_) => bad = middle,
             }

@@ -18,6 +18,18 @@ pub struct CheckRequest {
     pub with: CheckWith,
     /// Whether an output that differs is kept beside its place, with the inputs.
     pub failed: FailedOutput,
+    /// What follows if no run reaches a part that the passes changed.
+    pub unseen: UnseenParts,
+}
+
+/// What follows if a check does not reach a part of the output that the passes changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UnseenParts {
+    /// A warning.
+    #[default]
+    Warn,
+    /// The check does not pass.
+    Refuse,
 }
 
 /// The program that computes the two models of a check.
@@ -50,6 +62,7 @@ impl Default for CheckRequest {
             tolerance: Tolerance { relative: 1e-4, absolute: None },
             with: CheckWith::default(),
             failed: FailedOutput::default(),
+            unseen: UnseenParts::default(),
         }
     }
 }

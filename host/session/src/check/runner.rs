@@ -14,7 +14,10 @@ use relais::{
     registry::Registry,
     words::shell_word,
 };
-use relais_conformance::{check::Evaluators, interpret::NotComputed};
+use relais_conformance::{
+    check::{Evaluators, Seen, Unseen},
+    interpret::NotComputed,
+};
 use std::{
     env, io,
     path::{Path, PathBuf},
@@ -86,7 +89,7 @@ impl Runner {
         listener: &'a dyn Listener,
     ) -> Result<Loaded<'a>, Error> {
         let Self::Onnxruntime { python, .. } = self else {
-            return Ok(Loaded::Module { module, registry, listener });
+            return Ok(Loaded::Module { module, registry, listener, seen: Seen::default() });
         };
         let folder = temporary_folder().map_err(|error| Error::new(format_args!("no temporary folder: {error}")))?;
         let path = folder.path().join("model.onnx");
@@ -106,6 +109,7 @@ pub(super) enum Loaded<'a> {
         module: &'a IRModule,
         registry: &'a Registry,
         listener: &'a dyn Listener,
+        seen: Seen,
     },
     File {
         python: &'a Path,
@@ -118,13 +122,21 @@ pub(super) enum Loaded<'a> {
 }
 
 impl Loaded<'_> {
+    /// The parts that no run reached, and that `before` does not have; none where a runtime does not tell.
+    pub fn unseen_changes(&self, before: &IRModule) -> Vec<Unseen> {
+        match self {
+            Self::Module { module, seen, .. } => seen.unseen_changes(module, before),
+            Self::File { .. } => Vec::new(),
+        }
+    }
+
     /// Runs it; there is an input for each parameter.
     pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotRun> {
         match self {
-            Self::Module { module, registry, listener } => {
+            Self::Module { module, registry, listener, seen } => {
                 let says = |operator: &str| listener.begins(&format!("checking the output: {operator}"));
                 let is_stopped = || listener.is_stopped();
-                let evaluators = Evaluators::new(*registry, &says).stopped_by(&is_stopped);
+                let evaluators = Evaluators::new(*registry, &says).stopped_by(&is_stopped).noting(seen);
                 evaluators.run(module, inputs).map_err(|stop| match stop {
                     NotComputed::NotCovered { why, .. } => NotRun::NotCovered(why),
                     NotComputed::Wrong(why) => NotRun::Failed(why),

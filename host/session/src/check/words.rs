@@ -1,9 +1,10 @@
 //! The words about outputs that differ.
 
+use super::Largest;
 use relais::ir::{Function, Tensor};
 use relais_conformance::{interface::output_names, numbers::TensorDifference};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 /// How an output differs: lines for the user, and JSON.
 pub(super) struct Told {
@@ -58,7 +59,30 @@ pub(super) fn differ(name: &str, difference: &TensorDifference, len: u64) -> Tol
     Told { lines, json }
 }
 
+impl Largest {
+    /// The values, by name.
+    pub(super) fn to_json(&self) -> Value {
+        let Self { distance, output, bounds: (relative, absolute), is_by_error } = self;
+        json!({
+            "distance": distance,
+            "output": output,
+            "relative_bound": relative,
+            "absolute_bound": absolute,
+            "by_error": is_by_error,
+        })
+    }
+}
+
+impl fmt::Display for Largest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { distance, output, bounds: (relative, absolute), is_by_error } = self;
+        let [distance, relative, absolute] = [*distance, *relative, *absolute].map(short);
+        write!(f, "{distance} in {output}, bound {relative} of a value and {absolute}")?;
+        if *is_by_error { f.write_str("; more, but as near to float64 as the model") } else { Ok(()) }
+    }
+}
+
 /// A number with the digits that matter.
 fn short(number: f64) -> String {
-    if (1e-4..1e6).contains(&number) { format!("{}", (number * 1e6).round() / 1e6) } else { format!("{number:.3e}") }
+    if number == 0.0 || (1e-4..1e6).contains(&number) { format!("{}", (number * 1e6).round() / 1e6) } else { format!("{number:.3e}") }
 }

@@ -5,7 +5,7 @@ use relais::{
         Attr, AttrData, AttrValue, Dim, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, TypeId, Walk, WalkStep,
         kind,
     },
-    onnx::meta,
+    onnx::{meta, states_type},
     pass::Catalogue,
 };
 use relais_plugin_api::{
@@ -286,7 +286,7 @@ fn restate(main: &mut Function, values: &HashSet<NodeId>) {
         let named: HashMap<&str, NodeId> = bindings.map(|&id| (main.name(id), id)).collect();
         let renewed = names.strings().zip(types.types()).map(|(name, ty)| {
             let value = std::str::from_utf8(name).ok().and_then(|name| named.get(name));
-            value.map_or(ty, |&value| main.type_id(value))
+            value.map(|&value| main.type_id(value)).filter(|&now| states_type(main, now)).unwrap_or(ty)
         });
         let renewed: Vec<TypeId> = renewed.collect();
         if types.types().eq(renewed.iter().copied()) {
@@ -305,7 +305,7 @@ fn restate_outputs(main: &mut Function, values: &HashSet<NodeId>) -> Vec<Retyped
     let mut changes = Vec::new();
     let now = |(at, (&ty, &value)): (usize, (&TypeId, &NodeId))| {
         let now = main.type_id(value);
-        if !values.contains(&value) || now == ty {
+        if !values.contains(&value) || now == ty || !states_type(main, now) {
             return ty;
         }
         let name = names.get(at).cloned().unwrap_or_default();

@@ -7,7 +7,7 @@ use relais::{
         AttrData, AttrValue, BlockId, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, TypeId, Walk,
         WalkStep, kind,
     },
-    onnx::meta,
+    onnx::{meta, states_type},
     pass::Catalogue,
     report::inputs,
     words::{nearest, or_list},
@@ -39,7 +39,7 @@ pub fn extract(
     if inputs.is_empty() && outputs.is_empty() {
         return Ok(Vec::new());
     }
-    let called_before = called(module);
+    let called_before = called(module, [MAIN]);
     let Some(main) = module.function_mut(MAIN) else {
         return Err(Error::new("the module has no function `main` to take a part of"));
     };
@@ -70,8 +70,12 @@ pub fn extract(
     changes.extend(ranks.map(|&id| {
         format!("how many dimensions `{}` has is not known: some programs refuse such a model", main.name(id))
     }));
-    let called_now = called(module);
-    for name in called_before.difference(&called_now) {
+    let called_now = called(module, [MAIN]);
+    let gone: HashSet<String> = called_before.difference(&called_now).cloned().collect();
+    // A function that nothing calls may call others.
+    let roots = module.functions().map(|(name, _)| name).filter(|name| !gone.contains(*name));
+    let called_now = called(module, roots);
+    for name in gone.difference(&called_now) {
         module.remove(name);
     }
     Ok(changes)
@@ -129,9 +133,9 @@ impl Values {
             return Err(Error::new(format!("the model has no value `{name}`")).with_help(help));
         };
         let why = match main.type_of(id) {
-            Type::Unknown => "its type is not known: the model does not declare it, and no plugin infers it",
             Type::Tuple(_) => "it is a tuple",
-            _ => return Ok(id),
+            _ if states_type(main, main.type_id(id)) => return Ok(id),
+            _ => "its type is not known: the model does not declare it, and no plugin infers it",
         };
         let error = Error::new(format!("the value `{name}` cannot be an {what}: {why}"));
         Err(error.with_help("name values before or behind it"))
@@ -322,10 +326,10 @@ fn output_names(main: &Function) -> Vec<String> {
     main.results(main.body()).iter().enumerate().map(name).collect()
 }
 
-/// The global functions that `main` calls, directly or not.
-fn called(module: &IRModule) -> HashSet<String> {
+/// The global functions that some functions call, directly or not.
+fn called<'a>(module: &IRModule, roots: impl IntoIterator<Item = &'a str>) -> HashSet<String> {
     let mut called = HashSet::new();
-    let mut open = vec![MAIN.to_owned()];
+    let mut open: Vec<String> = roots.into_iter().map(str::to_owned).collect();
     while let Some(name) = open.pop() {
         let Some(f) = module.function(&name) else { continue };
         let operands = f.all_bindings().flat_map(|id| f.operands(id).iter().copied());

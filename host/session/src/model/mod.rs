@@ -20,4 +20,4 @@ pub use keep::{keep, release};
 pub use macs::{MacCount, count_macs};
 pub use part::{DeclaredSizes, Part};
 pub use shapes::set_input_shapes;
-pub use write::{NotWritten, as_written, write};
+pub use write::{NotWritten, as_written, write, write_if};

@@ -72,6 +72,24 @@ pub fn as_written<'m>(
     }
 }
 
+/// As [`write()`], if `accept` returns true for the module as it was written. Returns `None` otherwise; then no file is changed.
+///
+/// # Errors
+/// As for [`write()`].
+pub fn write_if(
+    module: &IRModule,
+    destination: &Destination,
+    format: Format,
+    options: &WriteOptions,
+    accept: &mut dyn FnMut(&IRModule) -> bool,
+) -> Result<Option<WriteReport>, NotWritten> {
+    match format {
+        Format::Onnx => Ok(onnx::write_if(module, destination, options, accept)?),
+        Format::Text if accept(module) => write(module, destination, format, options).map(Some),
+        Format::Text => Ok(None),
+    }
+}
+
 /// Writes a model: whole or not at all, except into pipes and devices.
 ///
 /// # Errors

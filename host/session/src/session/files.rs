@@ -101,6 +101,17 @@ impl OutputRequest {
     ) -> Result<WriteReport, NotWritten> {
         model::write(module, destination, format, &self.options())
     }
+
+    /// The same, if what was written is accepted.
+    pub fn write_if(
+        &self,
+        module: &IRModule,
+        destination: &Destination,
+        format: Format,
+        accept: &mut dyn FnMut(&IRModule) -> bool,
+    ) -> Result<Option<WriteReport>, NotWritten> {
+        model::write_if(module, destination, format, &self.options(), accept)
+    }
 }
 
 /// The contents of what was written, as the next reader will see it: some constants are nodes in the file.

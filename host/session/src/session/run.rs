@@ -12,16 +12,18 @@ use crate::{
     error::Error,
     listener::{Listener, Notice},
     model::{NotWritten, as_written, release, with_bodies},
-    request::Request,
+    request::{OutputRequest, Request},
     result::{Course, Finished, StopCause, Stopped},
 };
 use relais::{
-    ir::IRModule,
+    files::Destination,
+    ir::{ElemType, IRModule},
     manager::{self, ManagerOptions},
     pass::PassInstrument,
     pipeline::Pipeline,
     registry::Registry,
 };
+use relais_plugin_api::options::Value;
 use std::{mem, sync::Arc, time::Instant};
 
 /// Passes that are to run over a model.
@@ -52,6 +54,7 @@ impl Run<'_> {
 
     /// The same; the course of what it returns is empty.
     fn finish(&mut self, pipeline: Pipeline, files: &Files<'_>) -> Result<Finished, Box<Stopped>> {
+        let computed = computed_in(&pipeline);
         let module = self.passes(&pipeline)?;
         // The objects that the passes created are dropped before anything is written: their plugins may fail at that too.
         self.folder.after(|| drop(pipeline));
@@ -60,9 +63,8 @@ impl Run<'_> {
         if let Some((output, _)) = &files.output {
             output.prepare(&mut module, &self.plan.registry)?;
         }
-        let checked = self.folder.after(|| self.checked(&module));
         let mut finished = Finished {
-            checked: checked.map_err(|failed| self.kept(*failed, &module, files))?,
+            checked: None,
             given: self.input.model.module.clone(),
             course: Course::default(),
             written: None,
@@ -72,7 +74,20 @@ impl Run<'_> {
             notices: Vec::new(),
             module,
         };
-        self.write(files, &mut finished)?;
+        match &files.output {
+            Some(output) => self.write(output, files, &mut finished, computed)?,
+            None => {
+                let whole = self.complete(&finished.module)?;
+                let checked = self.folder.after(|| self.checked(&finished.module, &whole, computed));
+                finished.checked = checked.map_err(|failed| self.kept(*failed, &finished.module, files))?;
+                self.course.elapsed = self.began.elapsed();
+            }
+        }
+        let unseen = finished.checked.iter().flat_map(|checked| &checked.unseen);
+        unseen.for_each(|part| {
+            let warning = format!("the check did not reach {part}, which the passes changed");
+            self.heard.notice(&Notice::warning(warning).with_help("`--check-inputs` gives inputs for which it runs"));
+        });
         Ok(finished)
     }
 
@@ -139,21 +154,30 @@ impl Run<'_> {
         Ok(module)
     }
 
-    /// Compares what passes left with the model, if the request wants that.
-    fn checked(&self, left: &IRModule) -> Result<Option<CheckPassed>, Box<CheckFailed>> {
+    /// The module as it runs everywhere.
+    fn complete(&self, module: &IRModule) -> Result<IRModule, Error> {
+        Ok(with_bodies(module, &self.input.model.operators, &self.plan.registry)?.into_owned())
+    }
+
+    /// Compares what was written with the model, if the request wants that. `left` is what passes left.
+    fn checked(
+        &self,
+        left: &IRModule,
+        written: &IRModule,
+        computed: ElemType,
+    ) -> Result<Option<CheckPassed>, Box<CheckFailed>> {
         let Some(check) = self.check else { return Ok(None) };
-        let registry = &self.plan.registry;
-        let complete = |module: &IRModule| Ok(with_bodies(module, &self.input.model.operators, registry)?.into_owned());
         let passed = check.run(&Subject {
-            before: &complete(&self.input.model.module)?,
-            after: &complete(left)?,
+            before: &self.complete(&self.input.model.module)?,
+            after: written,
+            computed,
             passes: Some(RanPasses {
                 left,
                 executions: &self.course.report.executions,
                 rerun: &|stop_after| self.again(stop_after),
-                complete: &complete,
+                complete: &|module| self.complete(module),
             }),
-            registry,
+            registry: &self.plan.registry,
             listener: self.heard,
         })?;
         Ok(Some(passed))
@@ -177,22 +201,40 @@ impl Run<'_> {
         Stopped::new(failed.error.clone(), StopCause::Check(Box::new(failed)))
     }
 
-    /// Writes the output, and counts what it contains.
-    fn write(&mut self, files: &Files<'_>, finished: &mut Finished) -> Result<(), Box<Stopped>> {
-        let Some((output, destination)) = &files.output else {
-            self.course.elapsed = self.began.elapsed();
-            return Ok(());
-        };
+    /// Writes the output, checks what was written before it is put in place, and counts what it contains.
+    fn write(
+        &mut self,
+        (output, destination): &(&OutputRequest, Destination),
+        files: &Files<'_>,
+        finished: &mut Finished,
+        computed: ElemType,
+    ) -> Result<(), Box<Stopped>> {
         self.heard.begins("writing the model");
         let Input { model, .. } = self.input;
         let format = output.format(model.format);
         let module = as_written(&finished.module, format, &model.operators, &self.plan.registry)?;
-        let written = output.write(&module, destination, format)?;
+        let mut checked = Ok(None);
+        let mut accept = |written: &IRModule| {
+            checked = self.folder.after(|| self.checked(&finished.module, written, computed));
+            checked.is_ok()
+        };
+        let written = output.write_if(&module, destination, format, &mut accept)?;
+        finished.checked = checked.map_err(|failed| self.kept(*failed, &finished.module, files))?;
         self.course.elapsed = self.began.elapsed();
+        let Some(written) = written else { return Ok(()) };
         finished.after = self.request.is_counted().then(|| contents(&module, destination, &written)).transpose()?;
         finished.written = Some(written);
         Ok(())
     }
+}
+
+/// The type that floats are computed in, if a pass of the pipeline converts them to one with fewer digits.
+fn computed_in(pipeline: &Pipeline) -> ElemType {
+    let is_named = |name: &str| {
+        pipeline.passes.iter().any(|pass| matches!(pass.options.get("dtype"), Some(Value::Str(dtype)) if dtype == name))
+    };
+    let lower = [("bfloat16", ElemType::BFLOAT16), ("float16", ElemType::FLOAT16)];
+    lower.into_iter().find(|(name, _)| is_named(name)).map_or(ElemType::UNKNOWN, |(_, elem)| elem)
 }
 
 /// Returns the failures of plugins while their objects were dropped.

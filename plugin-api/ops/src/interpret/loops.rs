@@ -1,6 +1,6 @@
 //! Loops over the functions of calls: ONNX's `Loop`, and its `Scan` from version 9 on.
 
-use super::{Known, NotComputed, Run, Value, not_covered, pack, wrong};
+use super::{Computed, Known, NotComputed, Run, Value, not_covered, pack, wrong};
 use relais_ir::*;
 use std::mem;
 
@@ -74,7 +74,7 @@ impl Collected {
     fn add(&mut self, value: Known, most: u64) {
         let stop = match value {
             _ if self.stop.is_some() => return,
-            Ok(Value::Tensor(tensor)) => {
+            Ok(Value::Tensor(Computed { tensor, .. })) => {
                 self.n_bytes = self.n_bytes.saturating_add(tensor.byte_len());
                 if self.n_bytes <= most {
                     return self.parts.push(tensor);
@@ -126,14 +126,14 @@ impl Run<'_> {
                 return Err(stop);
             }
             if !parts.is_empty() {
-                return stacked(&parts, axis).map(Value::Tensor);
+                return stacked(&parts, axis).map(Value::from);
             }
             let ty = self.f.type_of(result);
             let (Some(elem), Some(mut dims)) = (ty.elem(), ty.static_shape()) else {
                 return Err(not_covered("a loop", "without a turn collects values of unknown shapes"));
             };
             dims.insert(front(axis, dims.len() + 1)?, 0);
-            Tensor::dense(elem, &dims, Vec::new()).map(Value::Tensor).map_err(wrong)
+            Tensor::dense(elem, &dims, Vec::new()).map(Value::from).map_err(wrong)
         })
         .collect()
     }
@@ -163,11 +163,11 @@ impl Run<'_> {
         let mut at = 0;
         while goes_on && most.is_none_or(|most| at < most) {
             let turn = [Tensor::from_i64(&[], &[at]), Tensor::dense(ElemType::BOOL, &[], vec![1]).map_err(wrong)?];
-            let mut values: Vec<Known> = turn.into_iter().map(|value| Ok(Value::Tensor(value))).collect();
+            let mut values: Vec<Known> = turn.into_iter().map(|value| Ok(value.into())).collect();
             values.append(&mut state);
             let mut made = self.turn(block, &params, values)?.into_iter();
             goes_on = match made.next() {
-                Some(Ok(Value::Tensor(condition))) => truth(&condition),
+                Some(Ok(Value::Tensor(condition))) => truth(&condition.tensor),
                 Some(Err(stop)) => return Err(stop),
                 _ => None,
             }
@@ -224,7 +224,7 @@ impl Run<'_> {
                 let place = if direction == 0 { at } else { n_turns - 1 - at };
                 let part = part(bytes, tensor, *axis, place);
                 let part = part.ok_or_else(|| not_covered("Scan", "goes over strings or packed elements"))?;
-                values.push(Ok(Value::Tensor(part)));
+                values.push(Ok(Value::with_twin(part, self.compute)));
             }
             let mut made = self.turn(block, &params, values)?.into_iter();
             state.extend(made.by_ref().take(n));

@@ -1,0 +1,32 @@
+//! What the error of an output is measured by.
+
+use super::Subject;
+use relais::ir::{ElemType, Tensor};
+use relais_conformance::{
+    check::{Evaluators, Precision},
+    numbers::{Tolerance, Yardstick},
+};
+
+/// The values of the outputs of a model in other precisions; `None` for outputs of other types, and where evaluators do not
+/// cover the model.
+pub(super) fn yardsticks(subject: &Subject<'_>, inputs: &[Tensor]) -> Option<Vec<Option<Yardstick>>> {
+    let says = |operator: &str| subject.listener.begins(&format!("measuring the error of the model: {operator}"));
+    let is_stopped = || subject.listener.is_stopped();
+    let evaluators = Evaluators::new(subject.registry, &says).stopped_by(&is_stopped);
+    let run = |precision| evaluators.run_in(precision, subject.before, inputs).ok();
+    let exact = run(Precision::Double)?;
+    let is_lowered = matches!(subject.computed, ElemType::FLOAT16 | ElemType::BFLOAT16);
+    let rounded = if is_lowered { run(Precision::Digits(subject.computed)) } else { None };
+    let one = |(at, exact): (usize, relais_conformance::interpret::Computed)| {
+        let rounded = rounded.as_ref().and_then(|rounded| rounded.get(at)?.twin.clone());
+        Some(Yardstick { reference: exact.twin?, rounded })
+    };
+    Some(exact.into_iter().enumerate().map(one).collect())
+}
+
+/// The bounds for an output: relative to a value, and beside that.
+pub(super) fn bounds(old: &Tensor, tolerance: Tolerance, computed: ElemType) -> (f64, f64) {
+    let values = old.to_f64s().unwrap_or_default();
+    let largest = values.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
+    tolerance.bounds_in(old.elem(), computed, largest)
+}
