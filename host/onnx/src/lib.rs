@@ -33,7 +33,9 @@ pub use error::{ErrorKind, ExternalFault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
 pub use strip::{Strip, strip};
 pub use types::states_type;
-pub use write::{ExternalData, StatedTypes, WriteOptions, WriteReport, data_files, write, write_destination, write_if, write_to};
+pub use write::{
+    ExternalData, StatedTypes, WriteOptions, WriteReport, data_files, write, write_destination, write_if, write_to,
+};
 
 /// Replaces calls of a model's own functions by their bodies.
 pub use relais_plugin_api::ir::inline_functions;

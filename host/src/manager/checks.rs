@@ -52,7 +52,8 @@ pub(super) fn made_calls(
         if let Some(why) = branch_contradiction(new, id)
             && !any_earlier(&mut |f| has_contradiction(f, relations))
         {
-            let why = format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
+            let why =
+                format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
             return Err(PassError::new(why).code(CallRule::Types.code()).at(id));
         }
         if kind != kind::CALL || !is_made(old, new, id) {

@@ -15,7 +15,10 @@ use relais_plugin_api::{
     infer::Operators,
     ir::*,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 /// The most elements of an input.
 const MOST: u64 = 1 << 26;
@@ -117,34 +120,40 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
     })
 }
 
-/// Inputs one of which has the value of a constant beside it.
+/// A value for one parameter that is telling: that of a constant beside it.
 pub struct Telling {
-    /// The name of the parameter.
-    pub param: String,
+    /// The index of the parameter.
+    pub param: usize,
     /// Its value.
-    pub value: String,
-    /// The values of all parameters.
-    pub inputs: Vec<Tensor>,
+    pub value: Tensor,
 }
 
-/// The most sets of such inputs.
+impl fmt::Display for Telling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.value.to_f64(), self.value.to_i64()) {
+            (Some(value), _) => write!(f, "{value}"),
+            (_, Some(value)) => write!(f, "{value}"),
+            _ => write!(f, "{}", self.value.to_bytes().iter().any(|&byte| byte != 0)),
+        }
+    }
+}
+
+/// The most telling values of a function.
 const MOST_TELLING: usize = 8;
 
-/// Returns random inputs in which parameters of one element have, one after the other, the values of constants that the function
-/// uses together with them, such as a rate that is compared with one; and truth values both values.
-pub fn telling_inputs(f: &Function, seed: u64) -> Vec<Telling> {
-    let Some(Ok(inputs)) = random_inputs(f, seed, 0).next() else { return Vec::new() };
+/// Returns values for parameters of one element: those of constants that the function uses together with them, such as a rate
+/// that is compared with one, and both truth values.
+pub fn telling(f: &Function) -> Vec<Telling> {
     let mut found: Vec<Telling> = Vec::new();
     for (at, &param) in f.params().iter().enumerate() {
-        if inputs[at].len() != 1 || f.default_value(param).is_some() {
+        let ty = f.type_of(param);
+        let (Some(elem), Some(dims)) = (ty.elem(), ty.static_shape()) else { continue };
+        if element_count(&dims) != Some(1) || f.default_value(param).is_some() {
             continue;
         }
-        for value in telling_values(f, param, &inputs[at]) {
-            let is_new = inputs[at] != value && !found.iter().any(|known| known.inputs[at] == value);
-            if is_new && found.len() < MOST_TELLING {
-                let mut inputs = inputs.clone();
-                inputs[at] = value.clone();
-                found.push(Telling { param: f.name(param).to_owned(), value: shown(&value), inputs });
+        for value in telling_values(f, param, elem, &dims) {
+            if found.len() < MOST_TELLING && !found.iter().any(|known| known.param == at && known.value == value) {
+                found.push(Telling { param: at, value });
             }
         }
     }
@@ -152,20 +161,14 @@ pub fn telling_inputs(f: &Function, seed: u64) -> Vec<Telling> {
 }
 
 /// The constants that are operands together with a parameter, and both truth values.
-fn telling_values(f: &Function, param: NodeId, like: &Tensor) -> Vec<Tensor> {
-    if like.elem() == ElemType::BOOL {
-        return [0, 1].into_iter().filter_map(|bit| Tensor::splat(ElemType::BOOL, like.dims(), &[bit]).ok()).collect();
+fn telling_values(f: &Function, param: NodeId, elem: ElemType, dims: &[u64]) -> Vec<Tensor> {
+    if elem == ElemType::BOOL {
+        return [0, 1].into_iter().filter_map(|bit| Tensor::splat(elem, dims, &[bit]).ok()).collect();
     }
     let together = f.all_bindings().filter(|&id| f.operands(id).contains(&param)).flat_map(|id| f.operands(id));
     let constants = together.filter(|id| !id.is_absent()).filter_map(|&id| f.constant(id));
-    let alike = constants.filter(|constant| constant.elem() == like.elem() && constant.len() == 1);
-    alike.filter_map(|constant| constant.reshaped(like.dims()).ok()).collect()
-}
-
-/// A tensor of one element, for messages.
-fn shown(tensor: &Tensor) -> String {
-    let number = tensor.to_f64().map(|value| value.to_string()).or(tensor.to_i64().map(|value| value.to_string()));
-    number.unwrap_or_else(|| format!("{:?}", tensor.to_bytes()))
+    let alike = constants.filter(|constant| constant.elem() == elem && constant.len() == 1);
+    alike.filter_map(|constant| constant.reshaped(dims).ok()).collect()
 }
 
 /// Runs modules with the evaluators of a source, wherever they have a result: also where runtimes are known to have

@@ -132,9 +132,7 @@ pub fn compare_computed(a: &Tensor, b: &Tensor, tolerance: Tolerance, computed: 
             let (x, y) = (x[at], y[at]);
             match (x - y).abs() {
                 _ if x == y || (x.is_nan() && y.is_nan()) => (0.0, true),
-                distance if distance.is_finite() => {
-                    (distance, distance <= relative * x.abs().max(y.abs()) + absolute)
-                }
+                distance if distance.is_finite() => (distance, distance <= relative * x.abs().max(y.abs()) + absolute),
                 _ => (f64::INFINITY, false),
             }
         };

@@ -20,7 +20,8 @@ use crate::{
     wire::{Part, Scan, put_bytes},
 };
 use relais_plugin_api::ir::{
-    AttrValue, Attrs, BlockId, ConstForm, ElemType, Function, NodeId, Tensor, Type, TypeId, Walk, WalkStep, attr_flag, kind,
+    AttrValue, Attrs, BlockId, ConstForm, ElemType, Function, NodeId, Tensor, Type, TypeId, Walk, WalkStep, attr_flag,
+    kind,
 };
 
 const GRAPH_FIELDS: [u32; 10] = [

@@ -15,17 +15,17 @@ use crate::{
     model::{OperatorNames, with_bodies},
 };
 use inputs::values;
+use reference::{bounds, yardsticks};
 use relais::{
     ir::{ElemType, Function, IRModule, Tensor},
     manager::{Execution, Fate},
     registry::Registry,
 };
 use relais_conformance::{
-    check::{Evaluators, Unseen, random_inputs, telling_inputs},
+    check::{Evaluators, Telling, Unseen, random_inputs, telling},
     numbers::{TensorComparison, Tolerance, Yardstick, compare_computed, is_as_good},
 };
 use relais_plugin_api::text;
-use reference::{bounds, yardsticks};
 use runner::{Loaded, NotRun, Runner};
 use serde_json::{Value, json};
 use std::{
@@ -178,9 +178,16 @@ impl Run {
 /// Where inputs come from.
 enum Origin {
     File(PathBuf),
-    Random { run: u32, of: u32, seed: u64 },
+    Random {
+        run: u32,
+        of: u32,
+        seed: u64,
+    },
     /// Random inputs, except for one that has the value of a constant beside it in the model.
-    Telling { input: String, value: String },
+    Telling {
+        input: String,
+        value: String,
+    },
 }
 
 impl Origin {
@@ -192,7 +199,9 @@ impl Origin {
                 let shapes: String = shapes.iter().map(|(name, dims)| format!(", {name}: {}", shape(dims))).collect();
                 format!("random inputs of seed {seed} (run {run} of {of}{shapes})")
             }
-            Self::Telling { input, value } => format!("random inputs, of which `{input}` is {value} as a constant of the model"),
+            Self::Telling { input, value } => {
+                format!("random inputs, of which `{input}` is {value} as a constant of the model")
+            }
         }
     }
 }
@@ -233,7 +242,7 @@ impl<'a> OutputCheck<'a> {
         let before = self.runner.load(subject.before, subject.registry, subject.listener)?;
         let after = self.runner.load(subject.after, subject.registry, subject.listener)?;
         let given = self.given_inputs(main)?;
-        let telling = if self.request.n_random > 0 { telling_inputs(main, self.request.seed) } else { Vec::new() };
+        let telling = if self.request.n_random > 0 { telling(main) } else { Vec::new() };
         let n_wanted = given.len() + self.request.n_random as usize;
         let mut runs = Vec::with_capacity(n_wanted + telling.len());
         let mut largest: Option<Largest> = None;
@@ -244,14 +253,12 @@ impl<'a> OutputCheck<'a> {
                     let old = before.run(inputs).map_err(|why| self.not_checked(subject, &why))?;
                     Run::new(Origin::File(path.to_path_buf()), inputs.clone(), old)
                 }
-                (None, None) => self.random_run(subject, main, &before, (at - given.len()) as u32)?,
-                (None, Some(at)) => {
-                    let it = &telling[at];
-                    // A model need not take them.
-                    let Ok(old) = before.run(&it.inputs) else { continue };
-                    let origin = Origin::Telling { input: it.param.clone(), value: it.value.clone() };
-                    Run::new(origin, it.inputs.clone(), old)
-                }
+                (None, None) => self.random_run(subject, main, &before, ((at - given.len()) as u32, None))?,
+                (None, Some(at)) => match self.random_run(subject, main, &before, (0, Some(&telling[at]))) {
+                    Ok(run) => run,
+                    // A model need not take every value.
+                    Err(_) => continue,
+                },
             };
             let verdict = self.compare(subject, main, &run, &after).map_err(|why| self.not_checked(subject, &why))?;
             let mut facts = run.facts(main);
@@ -301,19 +308,35 @@ impl<'a> OutputCheck<'a> {
     }
 
     /// Random inputs that the model takes, and what it gives for them.
-    fn random_run(&self, subject: &Subject<'_>, main: &Function, before: &Loaded<'_>, run: u32) -> Result<Run, Error> {
+    fn random_run(
+        &self,
+        subject: &Subject<'_>,
+        main: &Function,
+        before: &Loaded<'_>,
+        (run, telling): (u32, Option<&Telling>),
+    ) -> Result<Run, Error> {
         let of = self.request.n_random;
         let mut first_miss = None;
         for inputs in random_inputs(main, self.request.seed, run.into()) {
-            let inputs = inputs.map_err(|param| {
+            let mut inputs = inputs.map_err(|param| {
                 let ty = text::display_type(main, main.type_id(param));
                 let message = format!("there are no random values for input `{}`, of type `{ty}`", main.name(param));
                 Error::new(message).with_code(NOT_CHECKED).with_help("give it one: `--check-inputs FILE.npz`")
             })?;
+            if let Some(Telling { param, value }) = telling {
+                inputs[*param] = value.clone();
+            }
             match before.run(&inputs) {
                 Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => {
                     let seed = self.request.seed.wrapping_add(run.into());
-                    return Ok(Run::new(Origin::Random { run: run + 1, of, seed }, inputs, old));
+                    let origin = match telling {
+                        None => Origin::Random { run: run + 1, of, seed },
+                        Some(telling) => Origin::Telling {
+                            input: main.name(main.params()[telling.param]).to_owned(),
+                            value: telling.to_string(),
+                        },
+                    };
+                    return Ok(Run::new(origin, inputs, old));
                 }
                 Ok(_) => _ = first_miss.get_or_insert(NotRun::NotCovered("all its outputs are empty".to_owned())),
                 Err(why) => {

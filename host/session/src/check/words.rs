@@ -84,5 +84,9 @@ impl fmt::Display for Largest {
 
 /// A number with the digits that matter.
 fn short(number: f64) -> String {
-    if number == 0.0 || (1e-4..1e6).contains(&number) { format!("{}", (number * 1e6).round() / 1e6) } else { format!("{number:.3e}") }
+    if number == 0.0 || (1e-4..1e6).contains(&number) {
+        format!("{}", (number * 1e6).round() / 1e6)
+    } else {
+        format!("{number:.3e}")
+    }
 }

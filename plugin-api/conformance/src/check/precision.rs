@@ -5,11 +5,7 @@
 
 use super::Evaluators;
 use crate::interpret::{Compute, Computed};
-use relais_plugin_api::{
-    facts::OpSource,
-    infer::Operators,
-    ir::*,
-};
+use relais_plugin_api::{facts::OpSource, infer::Operators, ir::*};
 
 /// The most elements of a tensor that has a twin.
 const MOST: u64 = 1 << 27;
@@ -113,13 +109,14 @@ impl<'s, S: OpSource<'s>> Compute for WithTwins<'_, '_, S> {
             Precision::Double => self.in_double(call, &twins, results.len()),
             Precision::Digits(_) => None,
         };
-        if !found.as_ref().is_some_and(|found| results.iter().zip(found).all(|(result, twin)| {
-            !result.elem().is_float() || is_twin(&twin, result)
-        })) {
+        if !found.as_ref().is_some_and(|found| {
+            results.iter().zip(found).all(|(result, twin)| !result.elem().is_float() || is_twin(&twin, result))
+        }) {
             // The operator does not take doubles: its results are of the arguments as it takes them.
             let narrow = |arg: &Option<Computed>| Some(arg.as_ref()?.narrowed());
             let narrowed: Vec<Option<Tensor>> = args.iter().map(narrow).collect();
-            let evaluated = call.op().and_then(|op| ops.evaluate(op, call.owner(), call.id, &narrowed, self.max_bytes()));
+            let evaluated =
+                call.op().and_then(|op| ops.evaluate(op, call.owner(), call.id, &narrowed, self.max_bytes()));
             found = evaluated.and_then(Result::ok);
         }
         let found = found.unwrap_or_default();
@@ -181,7 +178,9 @@ fn on_doubles(call: CallView<'_>, inputs: &[Option<Tensor>], n_results: usize) -
 fn in_double(name: &str, value: AttrValue<'_>) -> Option<Attr> {
     let is_narrow = |elem: ElemType| elem.is_float() && elem != ElemType::DOUBLE && digits(elem).is_some();
     let data = match value {
-        AttrValue::Int(elem) if matches!(name, "to" | "dtype") && u8::try_from(elem).is_ok_and(|it| is_narrow(ElemType(it))) => {
+        AttrValue::Int(elem)
+            if matches!(name, "to" | "dtype") && u8::try_from(elem).is_ok_and(|it| is_narrow(ElemType(it))) =>
+        {
             AttrData::Int(ElemType::DOUBLE.0.into())
         }
         AttrValue::Tensor(tensor) if is_narrow(tensor.elem()) => AttrData::Tensor(Precision::Double.of(tensor)?),

@@ -53,9 +53,8 @@ impl Seen {
     pub fn unseen_changes(&self, module: &IRModule, before: &IRModule) -> Vec<Unseen> {
         let old: HashMap<Unseen, String> = parts(before).into_iter().map(|part| (part.name, part.contents)).collect();
         let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_unseen = |part: &Part| {
-            !blocks.contains(&part.at) && part.within.is_none_or(|within| blocks.contains(&within))
-        };
+        let is_unseen =
+            |part: &Part| !blocks.contains(&part.at) && part.within.is_none_or(|within| blocks.contains(&within));
         let unseen = parts(module).into_iter().filter(is_unseen);
         unseen.filter(|part| old.get(&part.name) != Some(&part.contents)).map(|part| part.name).collect()
     }
