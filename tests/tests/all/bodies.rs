@@ -66,7 +66,8 @@ fn a_model_with_them_runs_elsewhere() {
 fn operators_that_a_model_had_stay_as_they_are() {
     let here = folder("bodies-had");
     // Without the plugin, nothing has a body.
-    fs::write(here.join("model.relay"), format!("{HEADER} {{ %y = acme::Silu(%x); %y }}\n")).unwrap();
+    fs::write(here.join("model.relay"), format!("{HEADER} {{ %y: Tensor[(2, 3), float32] = acme::Silu(%x); %y }}\n"))
+        .unwrap();
     let written = ["-q", "run", "model.relay", "-O0", "-o", "had.onnx"];
     Run::of(command().current_dir(&here).args(written)).expect_success();
     let again = ["-q", "run", "had.onnx", "-O0", "-o", "same.onnx", "--allow-writable-plugins", "--plugin"];

@@ -174,7 +174,7 @@ fn errors_say_what_is_wrong_and_what_helps() {
         r#"def @main(%x: Tensor[(2), float32]) #[opset = {"": 17, "acme": 1}] {
   %1 = acme::Foo(%x);
   %2 = acme::Foo(%1);
-  %3 = RandomNormalLike(%2);
+  %3: Tensor[(2), float32] = RandomNormalLike(%2);
   %3
 }
 "#,
