@@ -189,7 +189,7 @@ impl Run<'_> {
         let module = as_written(&finished.module, format, &model.operators, &self.plan.registry)?;
         let written = output.write(&module, destination, format)?;
         self.course.elapsed = self.began.elapsed();
-        finished.after = self.request.is_counted().then(|| contents(&module, destination, &written)).transpose()?;
+        finished.after = self.request.is_counted().then(|| contents(destination, &written)).transpose()?;
         finished.written = Some(written);
         Ok(())
     }
