@@ -243,8 +243,8 @@ def optimize(
         check_rtol: How far floats may be apart, relative to the larger of the two.
         check_atol: How far floats may be apart in any case.
         threads: How many threads to use; by default, as many as there are processors.
-        external_data: Where `out` has its weights: in it or in a file of its own, as they were ("auto"); the same, and beside
-            the input in the file of that ("keep"); in a file beside it ("always"); in the model ("never").
+        external_data: Where `out` has its weights: in it or in a file of its own, as they were ("auto"); the same, and
+            beside the input in the file of that ("keep"); in a file beside it ("always"); in the model ("never").
         base_dir: The folder of the files with weights that bytes or a proto refer to.
 
     Raises:

@@ -1,5 +1,5 @@
-//! What ends a run from outside: interrupts, and the end of the process that started this one. Incomplete files are
-//! removed, and the status contains the signal.
+//! Interrupts, and the end of the process that started this one: incomplete files are removed, and the status contains the
+//! signal.
 
 use relais::files;
 use relais_conformance::program::end_with_parent;
@@ -51,7 +51,7 @@ pub(crate) fn watch() {
     }
 }
 
-/// Takes standard input; whoever else reads it finds nothing.
+/// Takes standard input; for the rest of the process, it is empty.
 #[cfg(unix)]
 fn own_standard_input(input: Stdin) -> Box<dyn Read + Send> {
     let own = input.as_fd().try_clone_to_owned();

@@ -27,6 +27,10 @@ pub fn reserve_standard_output() -> io::Result<()> {
     Ok(())
 }
 
+/// Reserves nothing: this system cannot.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
 pub fn reserve_standard_output() -> io::Result<()> {
     Ok(())

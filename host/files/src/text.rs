@@ -28,12 +28,12 @@ impl FileSet {
     }
 }
 
-/// What was written.
+/// The results of writing.
 #[derive(Debug, Default)]
 pub struct TextWritten {
     /// The side file, if there is one.
     pub side_file: Option<PathBuf>,
-    /// The bytes that went into a pipe or a device, from which nobody can read them again.
+    /// The bytes that went into a pipe or a device, from which they cannot be read again.
     pub sent: Option<Blob>,
 }
 

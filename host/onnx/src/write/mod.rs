@@ -132,7 +132,7 @@ pub struct WriteReport {
     pub data_files: Vec<(PathBuf, u64)>,
     /// Data files of the source that the output continues to use.
     pub shared_files: Vec<PathBuf>,
-    /// The bytes that went into a pipe or a device, from which nobody can read them again.
+    /// The bytes that went into a pipe or a device, from which they cannot be read again.
     pub sent: Option<Blob>,
 }
 

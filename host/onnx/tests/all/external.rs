@@ -56,7 +56,7 @@ fn untouched_data_stays_where_it_is() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
-/// The input may be removed with its data, or written anew.
+/// The input may be removed with its data, or replaced.
 #[test]
 fn an_output_beside_its_input_has_data_of_its_own() {
     let folder = TempFolder::new("own-data");
