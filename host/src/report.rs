@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     iter,
+    path::Path,
     time::Duration,
 };
 
@@ -27,6 +28,8 @@ pub struct Summary {
     pub model_bytes: Option<u64>,
     /// Bytes of weights in data files.
     pub external_bytes: u64,
+    /// These files, from the root.
+    pub external_files: BTreeSet<String>,
 }
 
 impl Summary {
@@ -61,6 +64,7 @@ impl Summary {
             let Some(slice) = tensor.as_dense().and_then(|blob| blob.file()) else { continue };
             if slice.path != model_file {
                 external.insert((slice.path.to_string(), slice.start, tensor.byte_len()));
+                self.external_files.insert(slice.path.to_string());
             }
         }
     }
@@ -73,6 +77,7 @@ impl Summary {
             "n_initializers": self.n_initializers,
             "model_bytes": self.model_bytes,
             "external_bytes": self.external_bytes,
+            "external_files": self.external_files,
         })
     }
 }
@@ -100,6 +105,8 @@ pub fn table(before: &Summary, after: &Summary, elapsed: Duration, checked: Opti
     }
     if before.external_bytes + after.external_bytes > 0 {
         row("external data", before.external_bytes, after.external_bytes, &bytes);
+        rows.push(["data files".to_owned(), shown(&before.external_files), shown(&after.external_files)]);
+        trends.push(std::cmp::Ordering::Equal);
     }
     let header = ["operator", "before", "after"];
     let columns = Columns::of(1, iter::once(&header.map(str::to_owned)).chain(&rows));
@@ -134,6 +141,17 @@ pub fn table(before: &Summary, after: &Summary, elapsed: Duration, checked: Opti
     let is_blank = |line: &str| line.trim().is_empty();
     let lines = out.lines().map(|line| if is_blank(line) { rule.as_str() } else { line.trim_end() });
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The names of files, a few of them.
+fn shown(files: &BTreeSet<String>) -> String {
+    const MANY: usize = 3;
+    let names = files.iter().filter_map(|file| Path::new(file).file_name()).map(|name| name.to_string_lossy());
+    match files.len() {
+        0 => "none".to_owned(),
+        n if n > MANY => format!("{n} files"),
+        _ => names.collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn rows_len(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> usize {
@@ -231,6 +249,25 @@ mod tests {
     fn summary(counts: &[(&str, u64)], model_bytes: u64) -> Summary {
         let operators = counts.iter().map(|&(name, n)| (name.to_owned(), n)).collect();
         Summary { operators, model_bytes: Some(model_bytes), ..Summary::default() }
+    }
+
+    #[test]
+    fn the_table_says_where_weights_are() {
+        let with = |files: &[&str]| Summary {
+            external_bytes: 4096,
+            external_files: files.iter().map(|&file| file.to_owned()).collect(),
+            ..summary(&[("Add", 1)], 100)
+        };
+        let of = |before: &Summary, after: &Summary| {
+            let table = table(before, after, Duration::from_secs(1), None);
+            anstream::adapter::strip_str(&table).to_string().replace("  ", " ")
+        };
+        let said = of(&with(&["/a/in.data"]), &with(&["/a/out.onnx.data", "/a/w"]));
+        assert!(said.contains("data files"), "{said}");
+        assert!(said.lines().any(|line| line.ends_with("out.onnx.data, w") && line.contains("in.data")), "{said}");
+        let said = of(&summary(&[], 100), &with(&["/1", "/2", "/3", "/4"]));
+        assert!(said.lines().any(|line| line.contains("none") && line.ends_with("4 files")), "{said}");
+        assert!(!of(&summary(&[], 1), &summary(&[], 1)).contains("data files"));
     }
 
     #[test]

@@ -59,7 +59,7 @@ class IRModule:
         self,
         path: str | os.PathLike[str],
         *,
-        external_data: Literal["auto", "always", "never"] = "auto",
+        external_data: Literal["auto", "keep", "always", "never"] = "auto",
         threshold: int | None = None,
     ) -> None: ...
     def to_bytes(self) -> bytes: ...

@@ -132,7 +132,7 @@ def optimize(
     check_rtol: float = ...,
     check_atol: float | None = ...,
     threads: int | None = ...,
-    external_data: Literal["auto", "always", "never"] = ...,
+    external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
 ) -> _Proto: ...
 @overload
@@ -158,7 +158,7 @@ def optimize(
     check_rtol: float = ...,
     check_atol: float | None = ...,
     threads: int | None = ...,
-    external_data: Literal["auto", "always", "never"] = ...,
+    external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
 ) -> IRModule: ...
 @overload
@@ -184,7 +184,7 @@ def optimize(
     check_rtol: float = ...,
     check_atol: float | None = ...,
     threads: int | None = ...,
-    external_data: Literal["auto", "always", "never"] = ...,
+    external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
 ) -> bytes: ...
 def optimize(
@@ -209,7 +209,7 @@ def optimize(
     check_rtol: float = 1e-4,
     check_atol: float | None = None,
     threads: int | None = None,
-    external_data: Literal["auto", "always", "never"] = "auto",
+    external_data: Literal["auto", "keep", "always", "never"] = "auto",
     base_dir: _Path | None = None,
 ) -> Any:
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
@@ -243,8 +243,8 @@ def optimize(
         check_rtol: How far floats may be apart, relative to the larger of the two.
         check_atol: How far floats may be apart in any case.
         threads: How many threads to use; by default, as many as there are processors.
-        external_data: Where `out` has its weights: as they were ("auto"), in a file beside it ("always"), in the model
-            ("never").
+        external_data: Where `out` has its weights: in it or in a file of its own, as they were ("auto"); the same, and
+            beside the input in the file of that ("keep"); in a file beside it ("always"); in the model ("never").
         base_dir: The folder of the files with weights that bytes or a proto refer to.
 
     Raises:
@@ -325,8 +325,8 @@ def pipeline(
 
 
 def _external(external_data: str) -> None:
-    if external_data not in ("auto", "always", "never"):
-        raise ValueError('`external_data` must be "auto", "always" or "never"')
+    if external_data not in ("auto", "keep", "always", "never"):
+        raise ValueError('`external_data` must be "auto", "keep", "always" or "never"')
 
 
 def _wanted(

@@ -113,7 +113,7 @@ def optimize(
     cache: _Path | None = None,
     retry: bool = False,
     on: str | None = None,
-    external_data: Literal["auto", "always", "never"] = "auto",
+    external_data: Literal["auto", "keep", "always", "never"] = "auto",
     progress: Callable[[Row], None] | None = None,
     **options: Unpack[Options],
 ) -> Table:

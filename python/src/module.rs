@@ -146,6 +146,7 @@ impl PyIrModule {
             threshold.map(|threshold| value::whole(threshold, "`threshold`", i64::MAX)).transpose()?;
         let external_data = match (value::external_data(external_data)?, threshold) {
             (ExternalData::Auto { .. }, Some(threshold)) => ExternalData::Auto { threshold },
+            (ExternalData::Keep { .. }, Some(threshold)) => ExternalData::Keep { threshold },
             (ExternalData::External { .. }, Some(min_bytes)) => ExternalData::External { min_bytes },
             (external_data, _) => external_data,
         };

@@ -130,12 +130,13 @@ pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> Py
     PyTypeError::new_err(format!("{what} must be {expected}, not `{is}`"))
 }
 
-/// Where weights go: `"auto"`, `"always"` or `"never"`.
+/// Where weights go: `"auto"`, `"keep"`, `"always"` or `"never"`.
 pub(crate) fn external_data(name: &str) -> PyResult<ExternalData> {
     match name {
         "auto" => Ok(ExternalData::default()),
+        "keep" => Ok(ExternalData::Keep { threshold: 1024 }),
         "always" => Ok(ExternalData::External { min_bytes: 1024 }),
         "never" => Ok(ExternalData::Inline),
-        _ => Err(PyValueError::new_err("`external_data` must be \"auto\", \"always\" or \"never\"")),
+        _ => Err(PyValueError::new_err("`external_data` must be \"auto\", \"keep\", \"always\" or \"never\"")),
     }
 }

@@ -341,6 +341,11 @@ def test_external_data(proto, tmp_path):
     conftest.assert_same(proto, onnx.load(tmp_path / "out.onnx"))
     relais.optimize(path, out=tmp_path / "apart.onnx", external_data="always")
     conftest.assert_same(proto, str(tmp_path / "apart.onnx"))
+    module.save(tmp_path / "own.onnx")
+    module.save(tmp_path / "shared.onnx", external_data="keep")
+    assert (tmp_path / "own.onnx.data").exists() and not (tmp_path / "shared.onnx.data").exists()
+    for name in ("own.onnx", "shared.onnx"):
+        conftest.assert_same(proto, str(tmp_path / name))
     refers = onnx.load(path, load_external_data=False)
     with pytest.raises(relais.ModelError, match="in.data|folder"):
         relais.from_proto(refers)

@@ -190,7 +190,7 @@ pub(crate) struct RunArgs {
     #[arg(help_heading = "The output", long)]
     pub infer_shapes: bool,
 
-    /// Where weights go: into the model, into a file beside it, or as fits.
+    /// Where weights go: into the model, into a file of its own beside it, or as they were.
     #[arg(help_heading = "The output", long, value_enum, default_value_t = ExternalData::Auto)]
     pub external_data: ExternalData,
 
@@ -556,8 +556,10 @@ pub(crate) enum Stripped {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ExternalData {
-    /// Where they were; into a file when the model comes near 2 GiB.
+    /// Into the model or a file beside it, as they were; into a file when the model comes near 2 GiB.
     Auto,
+    /// As `auto`; and an output beside its input goes on using the input's files.
+    Keep,
     /// Into a file beside the model.
     Always,
     /// Into the model.

@@ -5,7 +5,8 @@ use relais::{
     files::{Existing, NewFolder, write as write_file},
     manager::free_folder,
 };
-use std::{collections::BTreeMap, env, fs, io, path::Path, process::Command};
+use relais_conformance::program;
+use std::{collections::BTreeMap, env, fs, io, path::Path};
 
 /// The arguments for the C compiler: C99 without changes to the results, and fast.
 const FLAGS: &[&str] = &["-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"];
@@ -75,15 +76,9 @@ impl Tool {
 
     fn run(&self, folder: &Path, args: &[&str]) -> Result<(), CliError> {
         let mut words = self.words.split_whitespace();
-        let program = Path::new(words.next().unwrap_or_default());
-        // A path is one from here, not from the folder.
-        let program = match program.components().count() {
-            0 | 1 => program.to_owned(),
-            _ => std::path::absolute(program).unwrap_or_else(|_| program.to_owned()),
-        };
-        let mut command = Command::new(program);
-        command.current_dir(folder).args(words).args(args);
-        let output = command.output().map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
+        let started = program::command(Path::new(words.next().unwrap_or_default()))
+            .and_then(|mut tool| tool.current_dir(folder).args(words).args(args).output());
+        let output = started.map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(self.failed(&format!("failed: {}\n{}", output.status, said.trim_end())));

@@ -8,6 +8,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::plugin::sha256_of;
+use relais_conformance::program;
 use relais_session::{
     many::{FolderStore, Job, Many, ManyRequest, Retry, Runner, Store, table},
     model::Model,
@@ -19,7 +20,7 @@ use std::{
     fs,
     num::NonZero,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
 };
 
@@ -124,8 +125,8 @@ impl Runner for InProcess {
         let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
         let at = arguments.iter().position(|argument| argument == "run").map_or(0, |at| at + 1);
         arguments.splice(at..at, ["--only".into(), job.model.clone().into(), "--into".into(), folder.into()]);
-        let program = env::current_exe().map_err(|error| error.to_string())?;
-        let output = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).output();
+        let output =
+            program::this_program().and_then(|mut program| program.args(arguments).stdout(Stdio::null()).output());
         let output = output.map_err(|error| format!("it could not be run: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {

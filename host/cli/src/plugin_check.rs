@@ -12,12 +12,13 @@ use relais::{
     plugin::{Discovery, FoundPlugin, OpenPlugin, SearchDir, discover},
     registry::{Choices, Linked, Registry},
 };
+use relais_conformance::program;
 use serde_json::Value;
 use std::{
-    env::{self, consts::DLL_EXTENSION},
+    env::consts::DLL_EXTENSION,
     io::{self, Read},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -50,12 +51,12 @@ fn open(file: &Path, args: &PluginArgs) -> Result<(), CliError> {
 
 /// Why a plugin cannot be opened: it is tried in another process, which it may end.
 fn why_not(file: &Path, args: &PluginArgs) -> io::Result<Option<String>> {
-    let mut command = Command::new(env::current_exe()?);
+    let mut command = program::this_program()?;
     command.args(["plugin", "check", "--open-here", "--quiet"]);
     if args.allow_writable_plugins {
         command.arg("--allow-writable-plugins");
     }
-    command.arg("--").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.arg("--").arg(file).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let stderr = child.stderr.take();
     let said = thread::spawn(move || {

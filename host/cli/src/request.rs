@@ -123,6 +123,7 @@ fn output(args: &RunArgs, path: &Path) -> OutputRequest {
     }
     let external_data = match args.external_data {
         ExternalData::Auto => onnx::ExternalData::default(),
+        ExternalData::Keep => onnx::ExternalData::Keep { threshold: 1024 },
         ExternalData::Always => onnx::ExternalData::External { min_bytes: 1024 },
         ExternalData::Never => onnx::ExternalData::Inline,
     };

@@ -8,13 +8,18 @@ use super::{
     said::{findings, say},
     terminal::{self, CliError},
 };
-use relais::report::table;
+use relais::{files::reserve_standard_output, report::table};
 use relais_session::{Finished, Request};
 use std::path::Path;
 
 /// Runs a pipeline over a model.
 pub(crate) fn run(args: &RunArgs, model: &Path, output: &Path, verbosity: Verbosity) -> Result<(), CliError> {
     let request = request::run(args, model, output, verbosity)?;
+    if request.takes_standard_output()
+        && let Err(error) = reserve_standard_output()
+    {
+        log::debug!("standard output is not reserved: {error}");
+    }
     let session = catalogue::session(&args.plugins)?;
     let progress = Progress::new(verbosity);
     let done = session.run_with(&progress, &request);

@@ -1,8 +1,18 @@
-//! Interrupts: incomplete files are removed, and the status contains the signal.
+//! Interrupts, and the end of the process that started this one: incomplete files are removed, and the status contains the
+//! signal.
+
+use relais::files;
+use relais_conformance::program::end_with_parent;
+#[cfg(unix)]
+use std::{
+    fs::File,
+    io::{Read, Stdin},
+    os::fd::AsFd,
+};
 
 #[cfg(unix)]
 pub(crate) fn watch() {
-    use relais::{files, mapped};
+    use relais::mapped;
     use signal_hook::{
         consts::{SIGHUP, SIGINT, SIGTERM},
         flag,
@@ -15,6 +25,10 @@ pub(crate) fn watch() {
     const SIGXFSZ: i32 = libc::SIGXFSZ;
 
     mapped::explain_shortened_files();
+    end_with_parent(own_standard_input, || {
+        files::abandon();
+        exit(1);
+    });
     let _ = flag::register(SIGXFSZ, Arc::default());
     // A signal that the parent process ignores, as `nohup` does, stays ignored.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -37,5 +51,27 @@ pub(crate) fn watch() {
     }
 }
 
+/// Takes standard input; for the rest of the process, it is empty.
+#[cfg(unix)]
+fn own_standard_input(input: Stdin) -> Box<dyn Read + Send> {
+    let own = input.as_fd().try_clone_to_owned();
+    match own {
+        Ok(own) => {
+            // Without an empty device, a plugin that reads waits.
+            let _ = File::open("/dev/null").and_then(|empty| Ok(rustix::stdio::dup2_stdin(empty)?));
+            Box::new(File::from(own))
+        }
+        Err(_) => Box::new(input),
+    }
+}
+
 #[cfg(not(unix))]
-pub(crate) fn watch() {}
+pub(crate) fn watch() {
+    end_with_parent(
+        |input| input,
+        || {
+            files::abandon();
+            std::process::exit(1);
+        },
+    );
+}

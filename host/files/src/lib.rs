@@ -14,25 +14,28 @@
 //!
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
-//! 1. `place`: the destination of a file, and whether it may be written
-//! 2. `sweep`: files left behind by killed processes
-//! 3. `draft`: files under another name, on their way to their own
-//! 4. `mapped`: files as immutable bytes: small ones are read, large ones mapped into memory
-//! 5. `side_file`: the side file of a text: large constants, in the safetensors format
-//! 6. `text`: the text form of a module, and the side file of its large constants
+//! 1. `standard_output`: standard output, which results may have for themselves
+//! 2. `place`: the destination of a file, and whether it may be written
+//! 3. `sweep`: files left behind by killed processes
+//! 4. `draft`: files under another name, on their way to their own
+//! 5. `mapped`: files as immutable bytes: small ones are read, large ones mapped into memory
+//! 6. `side_file`: the side file of a text: large constants, in the safetensors format
+//! 7. `text`: the text form of a module, and the side file of its large constants
 
 mod draft;
 pub mod mapped;
 mod place;
 mod side_file;
+mod standard_output;
 mod sweep;
 mod text;
 
 pub use draft::{FileSet, NewFolder, abandon};
 pub use place::{Destination, FileError, Why, WriteTarget, is_same_file};
 pub use side_file::{SideFileError, open_side_file, side_path};
+pub use standard_output::reserve_standard_output;
 pub use sweep::sweep;
-pub use text::{TextFormError, read_text_form, write_text_form};
+pub use text::{TextFormError, TextWritten, read_text_form, write_text_form};
 
 use std::{
     fs::{File, OpenOptions},
@@ -80,7 +83,7 @@ impl Destination {
                 drop(out);
                 return set.commit();
             }
-            WriteTarget::StandardOutput => into(&mut io::stdout().lock()),
+            WriteTarget::StandardOutput => standard_output::write(into),
             WriteTarget::Stream(path) => {
                 OpenOptions::new().write(true).open(path).and_then(|out| into(&mut io::BufWriter::new(out)))
             }

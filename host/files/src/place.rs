@@ -1,6 +1,6 @@
 //! The destination of a file, and whether it may be written.
 
-use super::Existing;
+use super::{Existing, standard_output};
 use std::{
     ffi::OsStr,
     fmt,
@@ -56,6 +56,8 @@ pub enum Why {
     Owner,
     /// It is an object that files do not replace and that is never written into.
     Special(&'static str),
+    /// It would not be what was meant: a fault of this program.
+    ReadBack(String),
     /// An error of the system.
     Io(io::Error),
 }
@@ -75,6 +77,9 @@ impl FileError {
             Why::ReadOnly => format!("{what} `{path}` is write-protected"),
             Why::Owner => format!("{what} `{path}` belongs to somebody whom a new file cannot be given"),
             Why::Special(kind) => format!("{what} `{path}` is a {kind}"),
+            Why::ReadBack(how) => {
+                format!("{what} `{path}`: internal error: what was written is not the module that was meant: {how}")
+            }
             Why::Io(error) => format!("{what} `{path}` cannot be written: {error}"),
         }
     }
@@ -91,6 +96,10 @@ impl FileError {
             }
             Why::Owner => "remove it, or name another file".into(),
             Why::Special(_) => "name a file, a pipe, or `-` for standard output".into(),
+            Why::ReadBack(_) => {
+                "this is a fault of Relais, not of the model; nothing was put in place. Please report it with the model"
+                    .into()
+            }
             Why::Io(error) if error.kind() == io::ErrorKind::StorageFull => "free some space on that disk".into(),
             Why::Io(_) => "check the path and the permissions".into(),
         }
@@ -182,6 +191,15 @@ impl Destination {
         self.file().is_some_and(|file| is_same_file(file, other))
     }
 
+    /// Whether it is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        match &self.place {
+            WriteTarget::File(_) => false,
+            WriteTarget::StandardOutput => standard_output::is_terminal(),
+            WriteTarget::Stream(path) => is_terminal(path),
+        }
+    }
+
     /// Turns the system's error into an error about it.
     pub fn error(&self, error: io::Error) -> FileError {
         FileError::new(&self.named, Why::Io(error))
@@ -243,6 +261,20 @@ fn is_device(path: &Path) -> bool {
     let Prefix::DeviceNS(device) = prefix.kind() else { return false };
     let is_alone = whole.components().all(|part| !matches!(part, Component::Normal(_)));
     is_alone && ["NUL", "CON"].iter().any(|name| device.eq_ignore_ascii_case(name))
+}
+
+/// Whether a pipe or a device is a terminal.
+#[cfg(unix)]
+fn is_terminal(path: &Path) -> bool {
+    use std::{io::IsTerminal, os::unix::fs::FileTypeExt};
+    // Opening a pipe waits for its reader.
+    let is_device = path.metadata().is_ok_and(|metadata| metadata.file_type().is_char_device());
+    is_device && OpenOptions::new().write(true).open(path).is_ok_and(|device| device.is_terminal())
+}
+
+#[cfg(not(unix))]
+fn is_terminal(_: &Path) -> bool {
+    false
 }
 
 /// A word for a kind of file that is never written into; none for pipes and character devices.

@@ -45,7 +45,7 @@ pub fn open_side_file(text: &Path) -> io::Result<SideFile> {
 }
 
 /// The tensors of a file whose bytes are `file`. Their bytes stay where they are.
-fn parse(file: &Blob) -> Result<SideFile, SideFileError> {
+pub(crate) fn parse(file: &Blob) -> Result<SideFile, SideFileError> {
     let bytes: &[u8] = file;
     let parsed = SafeTensors::deserialize(bytes).map_err(SideFileError)?;
     let slice_of = |data: &[u8]| {

@@ -1,6 +1,6 @@
 use super::*;
 use relais_plugin_api::{
-    ir::{ElemType, equal},
+    ir::{ElemType, IRModule, equal},
     text::{self, PrintOptions, TextCode},
 };
 use std::{
@@ -312,4 +312,93 @@ fn small_modules_have_no_side_file() {
     write_text_form(&module, &Destination::new(&path, Existing::Keep).unwrap(), &PrintOptions::default()).unwrap();
     assert!(!side_path(&path).exists());
     assert_eq!(equal(&module, &read_text_form(&path).unwrap()), Ok(()));
+}
+
+/// A module with two large constants, which a text has beside it.
+fn two_large() -> IRModule {
+    let values = |from: u32| (from..from + 20).map(|at| format!("{at}.0")).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "def @main(%x: Tensor[(20), float32]) -> (%y) #[opset = {{\"\": 17}}] {{\n  %u = const(float32, [{}]);\n  \
+         %v = const(float32, [{}]);\n  %a = Elu(%x, alpha = 0.75);\n  %b = Add(%a, %u);\n  %c = Mul(%b, 1.5);\n  \
+         %y = Sub(%c, %v);\n  %y\n}}",
+        values(0),
+        values(100)
+    );
+    text::parse_str(&text).unwrap()
+}
+
+/// Writes it, while something happens to one of its files. Returns what is said, once the old file alone is there.
+fn said_of(file: &str, change: &dyn Fn(&mut Vec<u8>)) -> Option<String> {
+    let folder = Folder::new("text-back");
+    let path = folder.file("m.relay");
+    fs::write(&path, "old").unwrap();
+    let tamper = |draft: &Path| {
+        let is_meant = draft.file_name().unwrap().to_str().unwrap().contains("safetensors") == (file == "side");
+        let mut bytes = fs::read(draft).unwrap();
+        if is_meant {
+            change(&mut bytes);
+            fs::write(draft, bytes).unwrap();
+        }
+    };
+    let destination = Destination::new(&path, Existing::Replace).unwrap();
+    match crate::text::write_through(&two_large(), &destination, &PrintOptions::default(), &tamper) {
+        Ok(_) => None,
+        Err(error) => {
+            assert_eq!((folder.names(), fs::read(&path).unwrap()), (vec!["m.relay".to_owned()], b"old".to_vec()));
+            Some(error.of("output"))
+        }
+    }
+}
+
+#[test]
+fn a_text_is_put_in_place_if_it_is_what_was_meant() {
+    let replaced = |from: &'static str, to: &'static str| {
+        move |bytes: &mut Vec<u8>| {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            assert!(text.contains(from), "{text}");
+            *bytes = text.replace(from, to).into_bytes();
+        }
+    };
+    assert_eq!(said_of("text", &|_| ()), None);
+    assert_eq!(said_of("text", &replaced(" Elu(", "  Elu(")), None);
+    for (from, to, what) in [
+        ("Elu(", "Celu(", "in `@main`, `%"),
+        ("0.75", "0.5", "in `@main`, `%"),
+        ("1.5", "2.5", "in `@main`, `%"),
+        ("%b", "%d", "in `@main`, `%"),
+        ("(%y)", "(%z)", "in `@main`"),
+        ("\"\": 17", "\"\": 18", "in `@main`"),
+        ("@\"t0\"", "@\"t1\"", "in `@main`, `%"),
+        ("@\"t0\"", "@\"t7\"", "it cannot be read: "),
+        ("}", "", "it cannot be read: "),
+    ] {
+        let said = said_of("text", &replaced(from, to)).unwrap_or_else(|| panic!("`{to}` was put in place"));
+        assert!(said.contains("internal error: what was written is not the module that was meant: "), "{said}");
+        assert!(said.contains(what), "{to}: {said}");
+    }
+    let of_side: [&dyn Fn(&mut Vec<u8>); 3] =
+        [&|bytes| *bytes.last_mut().unwrap() ^= 1, &|bytes| bytes.truncate(bytes.len() - 4), &|bytes| {
+            let at = |bytes: &[u8], name: &[u8]| bytes.windows(4).position(|four| four == name).unwrap();
+            let (first, second) = (at(bytes, b"\"t0\""), at(bytes, b"\"t1\""));
+            (bytes[first + 2], bytes[second + 2]) = (b'1', b'0');
+        }];
+    for change in of_side {
+        let said = said_of("side", change).expect("it was put in place");
+        assert!(said.starts_with("output `") && said.contains(": internal error: what was written"), "{said}");
+    }
+}
+
+#[test]
+fn a_text_that_leaves_types_out_is_written() {
+    let folder = Folder::new("signatures");
+    let path = folder.file("m.relay");
+    let mut module = two_large();
+    let f = module.function_mut("main").unwrap();
+    let ty = f.type_id(f.params()[0]);
+    let first = f.bindings(f.body())[2];
+    f.set_type(first, ty);
+    let mut options = PrintOptions::default();
+    options.types = text::Types::Signatures;
+    write_text_form(&module, &Destination::new(&path, Existing::Keep).unwrap(), &options).unwrap();
+    assert_ne!(equal(&module, &read_text_form(&path).unwrap()), Ok(()));
 }

@@ -1,13 +1,13 @@
 //! The text form of a module, and the side file of its large constants.
 
-use super::{Destination, FileError, FileSet, open_side_file, side_file, side_path};
+use super::{Destination, FileError, FileSet, Why, mapped::map_file, open_side_file, side_file, side_path};
 use relais_plugin_api::{
-    ir::{IRModule, Tensor},
-    text::{self, Large, PrintOptions, TextError},
+    ir::{Blob, IRModule, Tensor, equal},
+    text::{self, Large, PrintOptions, SideFile, TextError, Types},
 };
 use std::{
     fmt, fs,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -28,36 +28,82 @@ impl FileSet {
     }
 }
 
+/// The results of writing.
+#[derive(Debug, Default)]
+pub struct TextWritten {
+    /// The side file, if there is one.
+    pub side_file: Option<PathBuf>,
+    /// The bytes that went into a pipe or a device, from which they cannot be read again.
+    pub sent: Option<Blob>,
+}
+
 /// Writes a module in the text form, and its large constants to the file beside it, if there are any; into a pipe or a
-/// device, with the constants in the text. The two files are replaced one after another, the text last. Returns the
-/// side file.
+/// device, with the constants in the text. Before anything is put in place or sent, what was written is read back and
+/// compared with the module, unless `options` leave something out. The two files are replaced one after another, the text
+/// last.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written.
+/// Returns an error if a file cannot be written, or is not what was meant.
 pub fn write_text_form(
     module: &IRModule,
     destination: &Destination,
     options: &PrintOptions,
-) -> Result<Option<PathBuf>, FileError> {
-    let Some(path) = destination.file() else {
-        let options = PrintOptions { large: Large::Hex, ..options.clone() };
-        destination.write(|mut out| text::print_io(module, &options, &mut out).map(drop))?;
-        return Ok(None);
+) -> Result<TextWritten, FileError> {
+    write_through(module, destination, options, &|_| ())
+}
+
+/// Writes a module; `written` is called with each file that is complete except for its place, before it is read back.
+pub(crate) fn write_through(
+    module: &IRModule,
+    destination: &Destination,
+    options: &PrintOptions,
+    written: &dyn Fn(&Path),
+) -> Result<TextWritten, FileError> {
+    let failed = |error| destination.error(error);
+    let path = destination.file();
+    let options = PrintOptions { large: path.map_or(Large::Hex, |_| Large::SideFile), ..options.clone() };
+    let read_back = |bytes: &[u8], side: Option<&Blob>| match options.types {
+        Types::All => is_same(module, bytes, side)
+            .map_err(|difference| FileError::new(destination.named(), Why::ReadBack(difference))),
+        Types::Signatures => Ok(()),
     };
-    let options = PrintOptions { large: Large::SideFile, ..options.clone() };
-    let mut files = FileSet::new();
-    let side = side_path(path);
     // The text determines which constants there are, and comes after them.
     let mut bytes = Vec::new();
-    let tensors = text::print_io(module, &options, &mut bytes).map_err(|error| destination.error(error))?;
+    let tensors = text::print_io(module, &options, &mut bytes).map_err(failed)?;
+    let Some(path) = path else {
+        read_back(&bytes, None)?;
+        destination.write(|out| out.write_all(&bytes))?;
+        return Ok(TextWritten { side_file: None, sent: Some(bytes.into()) });
+    };
+    let mut files = FileSet::new();
+    let draft = |files: &FileSet| {
+        let draft = files.path().expect("a file was added");
+        written(draft);
+        map_file(draft).map_err(failed)
+    };
+    let side = side_path(path);
+    let mut side_bytes = None;
     if !tensors.is_empty() {
         files.add_side_file(&Destination::new(&side, destination.existing())?, &tensors)?;
+        side_bytes = Some(draft(&files)?);
     }
-    let mut out = BufWriter::new(files.add(destination)?);
-    out.write_all(&bytes).and_then(|()| out.flush()).map_err(|error| destination.error(error))?;
-    drop(out);
+    files.add(destination)?.write_all(&bytes).map_err(failed)?;
+    read_back(&draft(&files)?, side_bytes.as_ref())?;
+    // Some systems rename no file that is mapped.
+    drop(side_bytes);
     files.commit()?;
-    Ok((!tensors.is_empty()).then_some(side))
+    Ok(TextWritten { side_file: (!tensors.is_empty()).then_some(side), sent: None })
+}
+
+/// Whether a text and its side file are a module, as any reader takes them.
+fn is_same(module: &IRModule, bytes: &[u8], side: Option<&Blob>) -> Result<(), String> {
+    let unreadable = |why: String| format!("it cannot be read: {why}");
+    let text = std::str::from_utf8(bytes).map_err(|error| unreadable(error.to_string()))?;
+    let side_file = side.map_or_else(|| Ok(SideFile::default()), side_file::parse);
+    let side_file = side_file.map_err(|error| unreadable(error.to_string()))?;
+    let read = text::parse("output", text, &side_file)
+        .map_err(|faults| unreadable(faults.first().map(ToString::to_string).unwrap_or_default()))?;
+    equal(module, &read).map_err(|difference| difference.to_string())
 }
 
 /// Why a text and its side file cannot be read.

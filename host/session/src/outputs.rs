@@ -60,9 +60,4 @@ impl Outputs {
         }
         Ok(())
     }
-
-    /// Whether something is written to standard output.
-    pub fn take_standard_output(&self) -> bool {
-        self.all.iter().any(|(_, output)| *output.place() == WriteTarget::StandardOutput)
-    }
 }

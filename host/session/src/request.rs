@@ -6,6 +6,7 @@ use crate::{
     pipeline::{InstrumentRequest, PipelineRequest},
 };
 use relais::{
+    files::{Destination, Existing, WriteTarget},
     onnx::{ExternalData, StatedTypes, Strip},
     pass::{Remarks, Verify},
 };
@@ -140,8 +141,9 @@ impl Request {
 impl Request {
     /// Whether something goes to standard output.
     pub fn takes_standard_output(&self) -> bool {
-        let files = self.output.iter().map(|output| &output.path).chain(&self.report);
-        files.into_iter().any(|file| file.as_os_str() == "-")
+        let mut files = self.output.iter().map(|output| &output.path).chain(&self.report);
+        let is_taken = |destination: Destination| *destination.place() == WriteTarget::StandardOutput;
+        files.any(|file| file.as_os_str() == "-" || Destination::new(file, Existing::Replace).is_ok_and(is_taken))
     }
 
     /// Only that which decides about the result beside the model, the pipeline and the contents of files: no place of a file

@@ -50,15 +50,16 @@
 //! 8. `report`: the findings of the kit
 //! 9. `outcome`: the outcome of a filetest
 //! 10. `journal`: the messages of the kit, and a file of them
-//! 11. `supervise`: tests in a process of their own
-//! 12. `filetest`: filetests: a pass on text, and the properties of every pass on every text
-//! 13. `generate`: random modules of the kind that exporters write
-//! 14. `instances`: modules on which a rule applies
-//! 15. `knobs`: values of options to try, from the schema of a pass
-//! 16. `nests`: random loop programs
-//! 17. `judge`: testing passes
-//! 18. `operator`: testing operators
-//! 19. `rules`: judging a single rule by instances of its left side
+//! 11. `program`: starting other programs
+//! 12. `supervise`: tests in a process of their own
+//! 13. `filetest`: filetests: a pass on text, and the properties of every pass on every text
+//! 14. `generate`: random modules of the kind that exporters write
+//! 15. `instances`: modules on which a rule applies
+//! 16. `knobs`: values of options to try, from the schema of a pass
+//! 17. `nests`: random loop programs
+//! 18. `judge`: testing passes
+//! 19. `operator`: testing operators
+//! 20. `rules`: judging a single rule by instances of its left side
 
 mod asked;
 pub mod bench;
@@ -77,6 +78,7 @@ pub mod numbers;
 mod operator;
 #[cfg(feature = "filetest")]
 mod outcome;
+pub mod program;
 mod random;
 mod report;
 mod rules;

@@ -3,6 +3,7 @@
 
 use super::{
     journal::{self, Case, Entry},
+    program,
     report::{self, Finding, Kind},
 };
 use relais_plugin_api::options::Value;
@@ -14,7 +15,7 @@ use std::{
     num::NonZero,
     panic::resume_unwind,
     path::{Path, PathBuf},
-    process::{self, Child, Command, ExitStatus, Stdio},
+    process::{self, Child, ExitStatus, Stdio},
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
@@ -68,9 +69,10 @@ impl Share {
     }
 }
 
-/// Returns the orders of this process, if it is one that tests.
+/// Returns the orders of this process, if it is one that tests; then it ends with the one that started it.
 pub(super) fn orders() -> Option<Orders> {
     let journal = env::var_os(JOURNAL)?.into();
+    program::end_with_parent(|input| input, || process::exit(1));
     let skip = env::var_os(SKIP).and_then(|file| fs::read(file).ok());
     let skip = match skip.and_then(|bytes| Value::decode(&bytes).ok()) {
         Some(Value::List(names)) => names.iter().filter_map(report::str).collect(),
@@ -120,12 +122,12 @@ fn supervise_share(
     loop {
         File::create(&journal)?;
         fs::write(&skip, Value::List(done.clone()).encode())?;
-        let mut command = Command::new(env::current_exe()?);
+        let mut command = program::this_program()?;
         command.args(arguments).env(JOURNAL, &journal).env(SKIP, &skip).env(CHECK, check);
         command.env(SHARE, format!("{}/{}", share.at, share.n));
         // The last thing it printed is reported; a backtrace would displace it.
         command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
+        command.stdout(Stdio::null()).stderr(File::create(&said)?);
         let ended = wait(command.spawn()?, &journal, deadline)?;
         let mut case = Case::default();
         let mut item = Vec::new();

@@ -2,7 +2,11 @@
 //!
 //! `RELAIS_KILLS=100` kills that many live runs; fewer are killed by default.
 
-use relais_tests::cli::{command, files, folder, relais};
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{command, files, folder, relais},
+    venv::program,
+};
 use std::{
     env, fs,
     path::Path,
@@ -114,24 +118,29 @@ fn a_run_that_is_killed_loses_nothing() {
     );
 }
 
-/// A model that is mapped, not read; the shell keeps the run waiting while its output is a pipe.
+/// A model that is mapped, not read; a pass keeps the run waiting.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_model_that_is_shortened_meanwhile_ends_the_run_with_a_message() {
-    use std::io::Read;
     let here = folder("shortened");
     fs::write(here.join("model.relay"), model(20)).unwrap();
     let quiet = ["-q", "--passes", "InferType", "--allow-writable-plugins"];
     let at = |name: &str| here.join(name).display().to_string();
     relais([&["run", &at("model.relay"), "-o", &at("big.onnx")], &quiet[..]].concat()).expect_success();
+    // Into a pipe, weights are part of the text.
     assert!(Command::new("mkfifo").arg(at("out.relay")).status().unwrap().success());
     let mut run = command();
-    run.current_dir(&here).args(["run", "big.onnx", "-o", "out.relay"]).args(quiet);
+    run.current_dir(&here).args(["run", "big.onnx", "-o", "out.relay", "-q", "--passes", "quit.Module"]);
+    run.args(["--allow-writable-plugins", "--plugin"]).arg(plugin("quitter"));
+    run.env("RELAIS_TEST_QUIT", "module:wait").env("RELAIS_TEST_WAIT", at("waits"));
     let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut out = fs::File::open(at("out.relay")).unwrap();
-    out.read_exact(&mut [0; 1024]).unwrap();
+    let began = Instant::now();
+    while !here.join("waits").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the pass was not run");
+        thread::sleep(Duration::from_millis(5));
+    }
     fs::File::options().write(true).open(at("big.onnx")).unwrap().set_len(0).unwrap();
-    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    fs::remove_file(at("waits")).unwrap();
     let run = run.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(said.starts_with("error: a file was shortened by another process"), "{said}");
@@ -171,4 +180,104 @@ fn a_build_that_is_ended_while_it_compiles_leaves_nothing() {
         assert!(!child.wait().unwrap().success());
         assert_eq!(files(&here), before);
     }
+}
+
+/// The processes that a process has started, and theirs.
+#[cfg(target_os = "linux")]
+fn descendants(of: u32) -> Vec<u32> {
+    let parent = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let all: Vec<u32> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let mut found = vec![of];
+    let mut at = 0;
+    while let Some(&one) = found.get(at) {
+        found.extend(all.iter().filter(|&&pid| parent(pid) == Some(one)));
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+/// Whether a process is there that has not ended.
+#[cfg(target_os = "linux")]
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+/// Ends a program in each way, `delay` after it has started `n` processes: none of them is alive two seconds later.
+#[cfg(target_os = "linux")]
+fn nothing_outlives(program: &mut Command, n: usize, here: &Path) {
+    for ((ending, number), delay) in [("-KILL", 9), ("-TERM", 15), ("-HUP", 1), ("-INT", 2)]
+        .into_iter()
+        .flat_map(|ending| [0, 600].map(|delay| (ending, delay)))
+        .filter(|((_, number), _)| *number == 9 || !is_ignored(*number))
+    {
+        let mut run = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let began = Instant::now();
+        let mut started = Vec::new();
+        while started.len() < n {
+            assert!(began.elapsed() < Duration::from_secs(60), "{started:?} were started");
+            assert!(run.try_wait().unwrap().is_none(), "it has ended");
+            thread::sleep(Duration::from_millis(2));
+            started = descendants(run.id());
+        }
+        thread::sleep(Duration::from_millis(delay));
+        started = descendants(run.id());
+        assert!(started.len() >= n, "{started:?}");
+        signal(ending, &run);
+        run.wait().unwrap();
+        let began = Instant::now();
+        while started.iter().any(|&pid| is_alive(pid)) {
+            assert!(began.elapsed() < Duration::from_secs(2), "{ending} of {program:?} after {delay} ms: {number}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let before = files(here);
+        thread::sleep(Duration::from_millis(200));
+        assert_eq!(files(here), before);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn processes_end_with_the_run_that_started_them() {
+    let here = folder("killed-parents");
+    for name in ["a.relay", "b.relay"] {
+        fs::write(here.join(name), OLD).unwrap();
+    }
+    let mut many = command();
+    many.current_dir(&here).args(["run", "a.relay", "b.relay", "--out-dir", "out", "--jobs", "2", "--retry"]);
+    many.args(["--allow-writable-plugins", "--passes", "quit.Module", "--plugin"]).arg(plugin("quitter"));
+    nothing_outlives(many.env("RELAIS_TEST_QUIT", "module:sleep"), 2, &here);
+    let left = files(&here.join("out"));
+    assert!(!left.iter().any(|name| name.ends_with(".relay")), "{left:?}");
+    let mut kit = command();
+    kit.current_dir(&here).args(["plugin", "test", "--allow-writable-plugins"]).arg(plugin("quitter"));
+    nothing_outlives(kit.env("RELAIS_TEST_QUIT", "module:sleep"), 1, &here);
+}
+
+/// A model that takes onnxruntime minutes.
+#[test]
+#[cfg(target_os = "linux")]
+fn python_ends_with_the_run_that_started_it() {
+    let here = folder("killed-python");
+    let model = r#"def @main(%x: Tensor[(), float32]) -> (%y) #[opset = {"": 17}, ir_version = 9] {
+  %n = const(int64, 10000000000);
+  %go = const(bool, true);
+  %y = Loop(%n, %go, %x) #[body = fn(%i: Tensor[(), int64], %c: Tensor[(), bool], %s: Tensor[(), float32]) {
+    %k = Identity(%c);
+    %t = Cos(%s);
+    (%k, %t)
+  }];
+  %y
+}
+"#;
+    fs::write(here.join("model.relay"), model).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "model.relay", "-o", "out.onnx", "-O0", "--check=1"]);
+    run.args(["--check-with", "onnxruntime", "--python"]).arg(program("python"));
+    nothing_outlives(&mut run, 1, &here);
+    assert_eq!(files(&here), ["model.relay"]);
 }

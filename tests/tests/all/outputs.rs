@@ -188,6 +188,42 @@ fn data_that_is_a_pipe_does_not_hang() {
     assert!(said.stderr.contains("it is not a regular file"), "{}", said.stderr);
 }
 
+/// The model may be removed with its data.
+#[test]
+fn weights_of_a_result_are_its_own() {
+    let here = folder("outputs-weights");
+    let weights = "0000803f".repeat(511) + "00004040";
+    let text = format!(
+        "def @main(%x: Tensor[(512,), float32]) -> (%y) #[opset = {{\"\": 17}}, ir_version = 9] {{\n  \
+         %w = const(float32, (512), hex\"{weights}\") #[form = initializer];\n  %a = Identity(%x);\n  \
+         %y = Add(%a, %w);\n  %y\n}}\n"
+    );
+    fs::write(here.join("m.relay"), text).unwrap();
+    run(&here, "m.relay -o in.onnx -q --external-data always --disable EliminateNoOp").expect_success();
+    for (mode, file) in [("auto", "auto.onnx.data"), ("always", "always.onnx.data"), ("keep", "in.onnx.data")] {
+        let said = run(&here, &format!("in.onnx -o {mode}.onnx --external-data {mode} --report {mode}.json"));
+        let said = said.expect_success().stdout;
+        let row = said.lines().find(|line| line.starts_with("data files")).unwrap();
+        assert_eq!(row.split_whitespace().skip(2).collect::<Vec<_>>(), ["in.onnx.data", file], "{said}");
+        let report: serde_json::Value =
+            serde_json::from_slice(&fs::read(here.join(format!("{mode}.json"))).unwrap()).unwrap();
+        let named = report["after"]["external_files"].as_array().unwrap();
+        assert!(
+            named.len() == 1 && named[0].as_str().unwrap().ends_with(&format!("outputs-weights/{file}")),
+            "{report}"
+        );
+    }
+    // The same model in place.
+    run(&here, "in.onnx -o in.onnx -q").expect_success();
+    let data: Vec<String> = files(&here).into_iter().filter(|name| name.ends_with(".data")).collect();
+    assert_eq!(data, ["always.onnx.data", "auto.onnx.data", "in.onnx.data"]);
+    fs::remove_file(here.join("in.onnx.data")).unwrap();
+    for mode in ["auto", "always"] {
+        run(&here, &format!("{mode}.onnx -o out.relay -q")).expect_success();
+    }
+    refused(&here, "keep.onnx -o out.relay -q", "in.onnx.data");
+}
+
 #[test]
 fn what_is_not_whole_goes() {
     let here = workshop("outputs-limit");

@@ -304,6 +304,47 @@ fn files_are_written_by_one_routine() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// Programs are started by one routine; exceptions, and why.
+const STARTERS: &[(&str, &str)] = &[
+    ("plugin-api/conformance/src/program.rs", "it is the routine"),
+    ("plugin-api/boundary/build.rs", "cargo names the compiler whose version is noted"),
+];
+
+/// Of the files, those that start programs by themselves.
+fn starters(files: &BTreeMap<String, String>) -> Vec<&str> {
+    let ways = ["Command::new(", "use std::process::Command", "fork(", "posix_spawn", "execv"];
+    let starts = |(_, source): &(&String, &String)| ways.iter().any(|way| code(source).contains(way));
+    let is_test = |file: &str| file.contains("/tests/") || file.ends_with("/tests.rs");
+    let found = files.iter().filter(starts).map(|(file, _)| file.as_str());
+    found.filter(|file| !is_test(file) && STARTERS.iter().all(|(starter, _)| starter != file)).collect()
+}
+
+#[test]
+fn programs_are_started_by_one_routine() {
+    let files =
+        HOST.into_iter().chain(["plugin-api", "plugins", "python/src", "pipelines"]).flat_map(sources).collect();
+    assert_eq!(starters(&files), Vec::<&str>::new());
+    for (starter, why) in STARTERS {
+        assert!(code(&files[*starter]).contains("Command::new("), "`{starter}` starts nothing; {why}");
+    }
+    for line in ["let output = Command::new(\"cc\").output();", "use std::process::Command as Cc;"] {
+        let file = "host/cli/src/build.rs".to_owned();
+        assert_eq!(starters(&BTreeMap::from([(file, format!("{line}\n"))])), ["host/cli/src/build.rs"], "{line}");
+    }
+    assert!(starters(&BTreeMap::from([("a.rs".to_owned(), "// Command::new(program)\n".to_owned())])).is_empty());
+    let mut n_modules = 0;
+    for entry in fs::read_dir(root().join("python/relais_onnx")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "py") {
+            n_modules += 1;
+            let source = fs::read_to_string(&path).unwrap();
+            let ways = ["subprocess", "os.system", "os.exec", "os.spawn", "multiprocessing"];
+            assert!(!ways.iter().any(|way| source.contains(way)), "`{}` starts programs", path.display());
+        }
+    }
+    assert!(n_modules > 5, "{n_modules}");
+}
+
 /// Whether files are synced first shows only when the power fails, so the order of the calls is checked.
 #[test]
 fn files_are_synced_before_they_appear() {

@@ -8,7 +8,7 @@ use crate::{
     wire::{Part, Scan},
 };
 use relais_files::{is_same_file, mapped};
-use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, Tensor, attr_kind, kind};
+use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, Source, Tensor, attr_kind, kind};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs,
@@ -46,6 +46,8 @@ pub(super) struct Takeover {
 pub(super) struct Placement {
     min_bytes: Option<u64>,
     keeps_external: bool,
+    /// Whether the output may use a data file of the input: it takes the input's place, or that was asked for.
+    shares: bool,
     /// Paths of data files that the output continues to use.
     kept: BTreeSet<String>,
     pub takeovers: Vec<Takeover>,
@@ -128,6 +130,7 @@ impl Placement {
         Self {
             min_bytes: None,
             keeps_external: false,
+            shares: false,
             kept: BTreeSet::new(),
             takeovers: Vec::new(),
             shared: Vec::new(),
@@ -152,6 +155,9 @@ impl Placement {
             return Ok(placement);
         }
         placement.keeps_external = true;
+        let takes_its_place = |source: &Source| is_same_file(Path::new(source.name.as_str()), out);
+        placement.shares =
+            matches!(options, ExternalData::Keep { .. }) || module.sources.first().is_some_and(takes_its_place);
         let folder = folder_of(out);
         placement.location = fresh_name(folder, out);
         let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
@@ -175,7 +181,11 @@ impl Placement {
         }
         placement.min_bytes = match options {
             ExternalData::External { min_bytes } => Some(min_bytes),
-            ExternalData::Auto { threshold } if inline_bytes > MAX_MODEL - HEADROOM => Some(threshold),
+            ExternalData::Auto { threshold } | ExternalData::Keep { threshold }
+                if inline_bytes > MAX_MODEL - HEADROOM =>
+            {
+                Some(threshold)
+            }
             _ => None,
         };
         for (path, group) in groups {
@@ -184,8 +194,8 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Keeps a data file that the output finds where the input found it, takes over one that is in use as a whole,
-    /// and otherwise leaves its tensors to the new data file.
+    /// Keeps a data file that the output finds where the input found it, if the two may share it; takes over one of
+    /// another folder that is in use as a whole, and otherwise leaves its tensors to the new data file.
     fn keep_or_take_over(&mut self, out: &Path, path: &str, group: &Group<'_>) {
         if !group.is_uniform {
             return;
@@ -198,8 +208,10 @@ impl Placement {
         }
         let resolved = target.canonicalize();
         if resolved.is_ok() && resolved.ok() == Path::new(path).canonicalize().ok() {
-            self.kept.insert(path.to_owned());
-            self.shared.push(target);
+            if self.shares {
+                self.kept.insert(path.to_owned());
+                self.shared.push(target);
+            }
             return;
         }
         let Ok(bytes) = mapped::map_file(Path::new(path)) else { return };

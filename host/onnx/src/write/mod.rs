@@ -56,9 +56,15 @@ const FIRST_WITH_FUNCTIONS: i64 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ExternalData {
-    /// Tensors stay where they were, and those of at least `threshold` bytes move to a data file when the model
-    /// would come near protobuf's 2 GiB.
+    /// Tensors stay in the model or in a data file, as they were, and those of at least `threshold` bytes move to a data
+    /// file when the model would come near protobuf's 2 GiB. The output has data files of its own, unless it takes the
+    /// place of the input.
     Auto {
+        /// Bytes from which a tensor moves.
+        threshold: u64,
+    },
+    /// As for `Auto`; and an output in the folder of the input goes on using the input's data files.
+    Keep {
         /// Bytes from which a tensor moves.
         threshold: u64,
     },
@@ -126,14 +132,16 @@ pub struct WriteReport {
     pub data_files: Vec<(PathBuf, u64)>,
     /// Data files of the source that the output continues to use.
     pub shared_files: Vec<PathBuf>,
+    /// The bytes that went into a pipe or a device, from which they cannot be read again.
+    pub sent: Option<Blob>,
 }
 
 /// Writes a model to a file; with external data, beside a file `OUT.data`. Before it is put in place, it is read back and
 /// compared with the module.
 ///
-/// Tensors that were in a data file stay there if the output finds that file under the same name: the output is in the
-/// input's folder, or the data file is copied along, which happens if at least nine tenths of it are still in use and
-/// the output's folder has no other file of that name. Otherwise they go to a new data file.
+/// Tensors that were in a data file stay there if the output takes the place of the input, or is in its folder and
+/// [`ExternalData::Keep`] lets them share it. In another folder the data file is copied along if at least nine tenths of it
+/// are still in use and the folder has no other file of that name. Otherwise they go to a new data file.
 ///
 /// # Errors
 /// Returns an error if ONNX cannot express the module or a file cannot be written. No file is changed then.
@@ -171,6 +179,7 @@ fn report(writer: &Writer<'_>) -> WriteReport {
         n_encoded: writer.n_encoded,
         data_files: Vec::new(),
         shared_files: writer.placement.shared.clone(),
+        sent: None,
     }
 }
 
@@ -221,7 +230,7 @@ fn write_through(
             return Ok(None);
         }
         destination.write(|out| out.write_all(&bytes)).map_err(at)?;
-        return Ok(Some(report(&writer)));
+        return Ok(Some(WriteReport { sent: Some(bytes), ..report(&writer) }));
     };
     let writer = plan(module, Placement::new(module, options.external_data, path)?, options.stated_types)?;
     let folder = folder_of(path);

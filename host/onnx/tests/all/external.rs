@@ -45,12 +45,43 @@ fn untouched_data_stays_where_it_is() {
     let module = read(&folder.join("in.onnx")).unwrap();
     let f = module.main().unwrap();
     assert_eq!(f.constant(f.bindings(f.body())[0]).unwrap().to_f32s().unwrap(), [0.0, 1.0]);
-    let report = onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
+    let keep = options(ExternalData::Keep { threshold: 1024 });
+    let report = onnx::write(&module, folder.join("out.onnx"), &keep).unwrap();
     assert_eq!(fs::read(folder.join("out.onnx")).unwrap(), bytes);
     assert_eq!((report.data_files.len(), report.shared_files.len()), (0, 1));
-    // Also onto itself.
+    // Also onto itself, whatever its name.
     onnx::write(&module, folder.join("in.onnx"), &WriteOptions::default()).unwrap();
+    onnx::write(&module, folder.join(".").join("in.onnx"), &options(ExternalData::External { min_bytes: 1 })).unwrap();
     assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+/// The input may be removed with its data, or replaced.
+#[test]
+fn an_output_beside_its_input_has_data_of_its_own() {
+    let folder = TempFolder::new("own-data");
+    let bytes = sample(&folder);
+    let module = read(&folder.join("in.onnx")).unwrap();
+    for (n, external_data) in
+        [ExternalData::default(), ExternalData::External { min_bytes: 1024 }].into_iter().enumerate()
+    {
+        let out = folder.join(&format!("out{n}.onnx"));
+        let report = onnx::write(&module, &out, &options(external_data)).unwrap();
+        assert_eq!((report.data_files.len(), report.shared_files.len()), (1, 0));
+        assert_eq!(report.data_files[0].0, folder.join(&format!("out{n}.onnx.data")));
+        assert!(!fs::read(&out).unwrap().windows(11).any(|bytes| bytes == b"weights.bin"));
+    }
+    // The model that took its place is in no need of other data, and one under its old name is another file.
+    assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
+    fs::rename(folder.join("in.onnx"), folder.join("old.onnx")).unwrap();
+    let report = onnx::write(&module, folder.join("in.onnx"), &WriteOptions::default()).unwrap();
+    assert_eq!((report.data_files.len(), report.shared_files.len()), (0, 1));
+    fs::remove_file(folder.join("weights.bin")).unwrap();
+    for n in 0..2 {
+        let back = read(&folder.join(&format!("out{n}.onnx"))).unwrap();
+        let f = back.main().unwrap();
+        assert_eq!(f.constant(f.bindings(f.body())[1]).unwrap().to_f32s().unwrap()[..2], [2.0, 3.0]);
+    }
 }
 
 /// A model in the place of its own data file would be read as weights.
@@ -216,7 +247,7 @@ fn entries_are_read_however_they_are_encoded() {
         let bytes = with(vec![tensor]);
         fs::write(folder.join("in.onnx"), &bytes).unwrap();
         let module = read(&folder.join("in.onnx"))?;
-        onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
+        onnx::write(&module, folder.join("out.onnx"), &options(ExternalData::Keep { threshold: 1024 })).unwrap();
         assert_eq!(fs::read(folder.join("out.onnx")).unwrap(), bytes);
         let f = module.main().unwrap();
         Ok::<_, OnnxError>(f.constant(f.bindings(f.body())[0]).unwrap().to_f32s().unwrap()[0])

@@ -1,10 +1,19 @@
-"""Runs a model in onnxruntime as it is: MODEL INPUTS.npz OUTPUTS.npz."""
+"""Runs a model in onnxruntime as it is: MODEL INPUTS.npz OUTPUTS.npz. Ends early where standard input does."""
 
+import os
 import sys
+import threading
 
 import numpy
 import onnxruntime
 
+
+def end_with_relais():
+    os.read(0, 1)
+    os._exit(1)
+
+
+threading.Thread(target=end_with_relais, daemon=True).start()
 model, inputs, outputs = sys.argv[1:]
 options = onnxruntime.SessionOptions()
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

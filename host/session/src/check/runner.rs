@@ -17,11 +17,12 @@ use relais::{
 use relais_conformance::{
     check::{Evaluators, Seen, Unseen},
     interpret::NotComputed,
+    program,
 };
 use std::{
     env, io,
     path::{Path, PathBuf},
-    process::{self, Command, Output},
+    process::{self, Output},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -60,14 +61,17 @@ impl Runner {
         let python = python.clone().or_else(from_environment).unwrap_or_else(|| PathBuf::from("python3"));
         let shown = python.display();
         let program = "import numpy, onnxruntime; print(onnxruntime.__version__)";
-        let output = Command::new(&python).args(["-c", program]).output().map_err(|error| {
+        let started = program::python(&python).and_then(|mut python| python.args(["-c", program]).output());
+        let output = started.map_err(|error| {
             let error = Error::new(format_args!("Python `{shown}` cannot be started: {error}"));
             error.with_help("name one that has onnxruntime: `--python PROGRAM`")
         })?;
         if !output.status.success() {
             let error = Error::new(format_args!("Python `{shown}` has no onnxruntime: {}", last_line(&output)));
             let install = format!("`{} -m pip install onnxruntime`", shell_word(&python));
-            return Err(error.with_help(format_args!("install it: {install}, or name another one: `--python PROGRAM`")));
+            let unseen = "packages of `PYTHONPATH` and of `pip install --user` are not used";
+            let help = format!("install it: {install}, or name another one: `--python PROGRAM`; {unseen}");
+            return Err(error.with_help(help));
         }
         let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok(Self::Onnxruntime { python, version })
@@ -150,9 +154,11 @@ impl Loaded<'_> {
                 let fed = names.iter().zip(inputs).filter_map(|(name, input)| Some((name.as_deref()?, input)));
                 npz::write(&given, &fed.collect::<Vec<_>>())
                     .map_err(|why| NotRun::NotCovered(format!("input {why}")))?;
-                let mut command = Command::new(python);
-                command.args(["-c", SCRIPT]).arg(folder.path().join("model.onnx")).args([&given, &outputs]);
-                let output = command.output().map_err(|error| NotRun::NotCovered(error.to_string()))?;
+                let output = program::python(python).and_then(|mut python| {
+                    let model = folder.path().join("model.onnx");
+                    python.args(["-c", SCRIPT]).arg(model).args([&given, &outputs]).output()
+                });
+                let output = output.map_err(|error| NotRun::NotCovered(error.to_string()))?;
                 if !output.status.success() {
                     return Err(NotRun::Failed(format!("onnxruntime: {}", last_line(&output))));
                 }

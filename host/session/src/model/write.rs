@@ -7,7 +7,7 @@ use super::{
 };
 use crate::error::Error;
 use relais::{
-    files::{Destination, FileError, write_text_form},
+    files::{Destination, FileError, TextWritten, write_text_form},
     ir::IRModule,
     onnx::{self, OnnxError, WriteOptions, WriteReport},
     registry::Registry,
@@ -103,12 +103,16 @@ pub fn write(
     match format {
         Format::Onnx => Ok(onnx::write_destination(module, destination, options)?),
         Format::Text => {
-            let side = write_text_form(module, destination, &PrintOptions::default())
+            let TextWritten { side_file, sent } = write_text_form(module, destination, &PrintOptions::default())
                 .map_err(|error| NotWritten::File("output", error))?;
             let len = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
             let mut report = WriteReport::default();
-            report.model_bytes = destination.file().and_then(len).unwrap_or(0);
-            report.data_files.extend(side.and_then(|side| len(&side).map(|len| (side, len))));
+            report.model_bytes = match &sent {
+                Some(sent) => sent.len() as u64,
+                None => destination.file().and_then(len).unwrap_or(0),
+            };
+            report.data_files.extend(side_file.and_then(|side| len(&side).map(|len| (side, len))));
+            report.sent = sent;
             Ok(report)
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     request::{OutputRequest, Request},
 };
 use relais::{
-    files::{Destination, Existing, WriteTarget},
+    files::{Destination, Existing},
     ir::IRModule,
     onnx::{ExternalData, StatedTypes, WriteOptions, WriteReport, strip},
     registry::Registry,
@@ -75,6 +75,16 @@ impl OutputRequest {
         Ok(())
     }
 
+    /// Refuses to write what is binary to a terminal.
+    pub fn spare_terminal(&self, destination: &Destination, model: Format) -> Result<(), Error> {
+        if self.format(model) == Format::Text || !destination.is_terminal() {
+            return Ok(());
+        }
+        let error =
+            Error::new(format_args!("output `{}` is a terminal, and a model in ONNX is binary", self.path.display()));
+        Err(error.with_help("name a file, `-o FILE`, or pipe the output into another program"))
+    }
+
     /// Its format: of its name, otherwise that of the model.
     pub fn format(&self, model: Format) -> Format {
         Format::of_name(&self.path).unwrap_or(model)
@@ -115,12 +125,16 @@ impl OutputRequest {
 }
 
 /// The contents of what was written, as the next reader will see it: some constants are nodes in the file.
-pub(super) fn contents(module: &IRModule, destination: &Destination, written: &WriteReport) -> Result<Summary, Error> {
-    let WriteTarget::File(path) = destination.place() else {
-        return Ok(Summary::of(module, Some(written.model_bytes), ""));
+pub(super) fn contents(destination: &Destination, written: &WriteReport) -> Result<Summary, Error> {
+    let Some(path) = destination.file() else {
+        let sent = written.sent.clone().unwrap_or_default();
+        let Model { module, n_bytes, .. } = Model::from_bytes(Path::new(""), sent)?;
+        return Ok(Summary::of(&module, Some(n_bytes), ""));
     };
     let Model { module, n_bytes, .. } = Model::read(path)?;
     let mut summary = Summary::of(&module, Some(n_bytes), &whole(path));
+    let files = written.data_files.iter().map(|(path, _)| path).chain(&written.shared_files);
+    summary.external_files.extend(files.map(|path| whole(path)));
     let own: u64 = written.data_files.iter().map(|(_, len)| len).sum();
     let shared = written.shared_files.iter().filter_map(|path| fs::metadata(path).ok());
     summary.external_bytes = summary.external_bytes.max(own + shared.map(|metadata| metadata.len()).sum::<u64>());

@@ -38,6 +38,9 @@ impl Input {
     ) -> Result<Self, Box<Stopped>> {
         heard.begins("reading the model");
         let mut model = read(&request.model, heard)?;
+        if let Some((output, destination)) = &files.output {
+            output.spare_terminal(destination, model.format)?;
+        }
         files.reads("weights of the model, in", data_files(&model.module).into_iter().map(PathBuf::from))?;
         let before =
             request.is_counted().then(|| Summary::of(&model.module, Some(model.n_bytes), &file_of(request, &model)));

@@ -222,7 +222,7 @@ impl Run<'_> {
         finished.checked = checked.map_err(|failed| self.kept(*failed, &finished.module, files))?;
         self.course.elapsed = self.began.elapsed();
         let Some(written) = written else { return Ok(()) };
-        finished.after = self.request.is_counted().then(|| contents(&module, destination, &written)).transpose()?;
+        finished.after = self.request.is_counted().then(|| contents(destination, &written)).transpose()?;
         finished.written = Some(written);
         Ok(())
     }

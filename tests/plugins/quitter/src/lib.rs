@@ -1,4 +1,4 @@
-//! Ends the process with status 0, or panics, at the place that `RELAIS_TEST_QUIT` names: `steps:exit`.
+//! Ends the process with status 0, panics, waits or prints, at the place that `RELAIS_TEST_QUIT` names: `steps:exit`.
 
 use relais_plugin_api::{
     op::{Evaluator, OpCall},
@@ -14,7 +14,18 @@ fn at(place: &str) {
         Some(":exit-in-thread") => drop(std::thread::spawn(|| std::process::exit(0)).join()),
         Some(":sleep") => std::thread::sleep(std::time::Duration::from_secs(60)),
         Some(":panic") => panic!("told to panic"),
+        Some(":print") => println!("printed at {place}"),
+        Some(":wait") => wait(),
         _ => {}
+    }
+}
+
+/// Makes the file that `RELAIS_TEST_WAIT` names, and waits until it is gone.
+fn wait() {
+    let file = std::env::var_os("RELAIS_TEST_WAIT").expect("a file is named");
+    std::fs::write(&file, "").expect("the file can be made");
+    while std::path::Path::new(&file).exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
