@@ -26,7 +26,9 @@ from random_graphs.options import NEWEST, Command, command
 
 N_COMMANDS = 4
 """How many are tried on a model."""
-SECONDS = 60.0
+LONGEST = 120.0
+"""How many seconds a run may take on a loaded machine."""
+SECONDS = 300.0
 BEYOND = 0.15
 """How many of the models are of an operator set that only the reference evaluator knows."""
 INPUT = "input: "
@@ -179,10 +181,10 @@ def ran(relais: Path, args: Sequence[str], folder: Path) -> tuple[str, str] | No
     """Nothing if a run succeeds; otherwise the kind of problem, empty for what may be refused, and the details."""
     try:
         run = subprocess.run(
-            [relais, "run", "-q", "--no-reproducer", *args], cwd=folder, capture_output=True, text=True, timeout=30, check=False
+            [relais, "run", "-q", "--no-reproducer", *args], cwd=folder, capture_output=True, text=True, timeout=LONGEST, check=False
         )
     except subprocess.TimeoutExpired:
-        return "takes too long", "still running after 30 s"
+        return "takes too long", f"still running after {LONGEST:.0f} s"
     said = run.stderr.strip()
     if run.returncode == 0 and "internal error" not in said:
         return None
