@@ -91,7 +91,9 @@ def odd_outputs(rng: random.Random, model: ModelProto, known: Mapping[str, np.nd
         case 0:
             graph.output.extend(some(rng, plain, 2))
         case 1:
-            for held in some(rng, [held for held in graph.initializer if held.name not in taken], 2):
+            # onnxruntime writes the new mean and variance into the old ones.
+            written = {name for node in graph.node if node.op_type == "BatchNormalization" for name in node.input}
+            for held in some(rng, [held for held in graph.initializer if held.name not in taken | written], 2):
                 graph.output.append(helper.make_tensor_value_info(held.name, held.data_type, held.dims))
         case _:
             for value in some(rng, [value for value in graph.output if value.type.HasField("tensor_type")], 2):

@@ -119,6 +119,7 @@ def cut(rng, made, model, feeds, known, passes) -> None:
         made.inputs = chosen + needed(model, outputs, set(chosen))[1]
         if chosen and chosen[0] in needed(model, outputs, set(chosen))[0]:
             made.add("--inputs", ",".join(made.inputs))
+            made.loosen(CLOSE)
         else:
             made.inputs = None
 
