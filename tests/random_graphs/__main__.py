@@ -48,7 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     runs["ConvertOpset"] = ("--target-opset", str(newest))
     if options.commands:
         models = options.batch if options.batch is not None else range(-(-options.graphs // combine.N_COMMANDS))
-        tried = [combine.Task(options.seed, at, tuple(name for name in names if name != "ConvertOpset"), newest, options.keep) for at in models]
+        # The conversion needs a version, and has an option of its own.
+        passes = tuple(name for name in names if name != "ConvertOpset")
+        tried = [combine.Task(options.seed, at, passes, newest, options.keep) for at in models]
         return combine.report(tried, options.relais.absolute(), options.jobs)
     chosen = tuple((name, args) for name, args in runs.items() if not options.only or name in options.only)
     batches = options.batch if options.batch is not None else range(-(-options.graphs // run.BATCH))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from judge import runtimes
 from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from judge import runtimes
 from random_graphs import values
 
 IR_VERSION = 13

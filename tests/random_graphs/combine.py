@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from judge import pool, runtimes
 
+from judge import pool, runtimes
 from random_graphs import build, dress
 from random_graphs.compare import Counts, difference
 from random_graphs.generate import OLDEST, generate
 from random_graphs.judges import JUDGES, verdicts
-from random_graphs.options import NEWEST, Command, command
+from random_graphs.options import NEWEST, Command, Given, command
 
 N_COMMANDS = 4
 """How many are tried on a model."""
@@ -118,7 +118,7 @@ def judge(relais: Path, task: Task, stage: Callable[[str], None]) -> Outcome:
         case.said = verdicts(folder / "in.onnx", case.feeds, list(JUDGES), lambda name: stage(INPUT + name))
         outcome.took.update(name for name, said in case.said.items() if not isinstance(said, Exception))
         for at in range(N_COMMANDS):
-            asked = command(rng, case.model, case.feeds, case.cuttable, task.passes)
+            asked = command(rng, Given(case.model, case.feeds, case.cuttable, task.passes))
             here = Path(temporary) / f"{at}"
             shutil.copytree(folder, here)
             line = f"model {task.at}, {' '.join(asked.args)} -o {asked.output}"
@@ -162,7 +162,8 @@ def tried(
         if name in said and not isinstance(said[name], Exception):
             # What was cut out is known by what onnxruntime computed of it.
             cut = name == runtimes.REFERENCE and bool(asked.inputs or asked.outputs)
-            why = differences(case, replace(asked, tolerance=np.inf) if cut else asked, case.said[name], said[name], wanted, outcome.counts)
+            near = replace(asked, tolerance=np.inf) if cut else asked
+            why = differences(case, near, case.said[name], said[name], wanted, outcome.counts)
             problems += [(f"wrong in {name}: {normal(why)}", f"{name}: {why}")] if why else []
     return problems
 
@@ -182,10 +183,9 @@ def judges_of(case: Case, asked: Command) -> list[str]:
 
 def ran(relais: Path, args: Sequence[str], folder: Path) -> tuple[str, str] | None:
     """Nothing if a run succeeds; otherwise the kind of problem, empty for what may be refused, and the details."""
+    command_line = [relais, "run", "-q", "--no-reproducer", *args]
     try:
-        run = subprocess.run(
-            [relais, "run", "-q", "--no-reproducer", *args], cwd=folder, capture_output=True, text=True, timeout=LONGEST, check=False
-        )
+        run = subprocess.run(command_line, cwd=folder, capture_output=True, text=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
         return "takes too long", f"still running after {LONGEST:.0f} s"
     said = run.stderr.strip()

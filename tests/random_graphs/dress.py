@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
 from random_graphs import values

@@ -6,9 +6,9 @@ import contextlib
 import random
 
 import onnx
-from judge import runtimes
 from onnx import helper
 
+from judge import runtimes
 from random_graphs import containers, elementwise, functions, judged, networks, regions, shaping, short, training
 from random_graphs.build import Builder, Graph, Refused
 from random_graphs.makers import MAKERS

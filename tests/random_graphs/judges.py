@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
+
 from judge import runtimes
 
 Judge = Callable[[Path, Mapping[str, object]], Sequence[object] | None]

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import onnx
 from onnx import ModelProto, NodeProto
 
 from random_graphs import values
 from random_graphs.build import LOCAL
 
-
 OLDEST = 7
-NEWEST = 28
+NEWEST = onnx.defs.onnx_opset_version()
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 PIPELINES = ("strict", "modern", "size", "onnxruntime", "quantized")
 PARTS = ("docs", "metadata", "names", "value-info")
@@ -24,6 +24,17 @@ CLOSE = 1e-3
 OUTLINING = ("FuseOps", "LambdaLift", "FuseKernels")
 OF_ONNXRUNTIME = "Ort"
 """Passes that make operators of one runtime begin so."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line is for."""
+
+    model: ModelProto
+    feeds: Mapping[str, object]
+    known: Mapping[str, np.ndarray]
+    """Tensors that may become inputs or outputs."""
+    passes: Sequence[str]
 
 
 @dataclass
@@ -48,18 +59,18 @@ class Command:
         self.tolerance = max(self.tolerance, tolerance)
 
 
-def command(rng: random.Random, model: ModelProto, feeds: Mapping[str, object], known: Mapping[str, np.ndarray], passes: Sequence[str]) -> Command:
+def command(rng: random.Random, given: Given) -> Command:
     made = Command()
     for likely, option in (
         (1.0, pipeline), (0.3, opset), (0.1, dtype), (0.4, words), (0.2, external_data),
         (0.2, cut), (0.15, keep), (0.2, input_shape), (0.1, disable), (0.1, rule), (0.1, verify), (0.1, setting), (1.0, place),
     ):  # fmt: skip
         if rng.random() < likely:
-            option(rng, made, model, feeds, known, passes)
+            option(rng, made, given)
     return made
 
 
-def pipeline(rng, made, model, feeds, known, passes) -> None:
+def pipeline(rng: random.Random, made: Command, given: Given) -> None:
     kind = rng.random()
     if kind < 0.3:
         return
@@ -72,25 +83,25 @@ def pipeline(rng, made, model, feeds, known, passes) -> None:
         if chosen in ("modern", "onnxruntime"):
             made.loosen(CLOSE)
     else:
-        chosen = rng.sample(list(passes), rng.randint(1, 6))
+        chosen = rng.sample(list(given.passes), rng.randint(1, 6))
         made.add("--passes", ",".join(chosen))
         made.foreign = any(name.startswith(OF_ONNXRUNTIME) for name in chosen)
         made.outlines = any(name in OUTLINING for name in chosen)
         made.loosen(CLOSE)
 
 
-def opset(rng, made, model, feeds, known, passes) -> None:
+def opset(rng: random.Random, made: Command, given: Given) -> None:
     made.opset = rng.randint(OLDEST, NEWEST)
     made.add("--target-opset", str(made.opset))
     made.loosen(CLOSE)
 
 
-def dtype(rng, made, model, feeds, known, passes) -> None:
+def dtype(rng: random.Random, made: Command, given: Given) -> None:
     made.add("--dtype", rng.choice(("float16", "bfloat16")))
     made.loosen(np.inf)
 
 
-def words(rng, made, model, feeds, known, passes) -> None:
+def words(rng: random.Random, made: Command, given: Given) -> None:
     parts = rng.sample(PARTS, rng.randint(1, len(PARTS)))
     if rng.random() < 0.5:
         made.add("--infer-shapes")
@@ -99,14 +110,15 @@ def words(rng, made, model, feeds, known, passes) -> None:
         made.add("--strip", ",".join(parts))
 
 
-def external_data(rng, made, model, feeds, known, passes) -> None:
+def external_data(rng: random.Random, made: Command, given: Given) -> None:
     made.add("--external-data", rng.choice(("auto", "always", "never")))
 
 
-def cut(rng, made, model, feeds, known, passes) -> None:
+def cut(rng: random.Random, made: Command, given: Given) -> None:
     """A value in the middle becomes an input, or outputs."""
-    names = [name for node in model.graph.node for name in node.output if name in known and known[name].dtype not in values.SHORT]
-    names = [name for name in names if not known_constant(model, name)]
+    model, known = given.model, given.known
+    names = [name for node in model.graph.node if node.op_type != "Constant" for name in node.output if name in known]
+    names = [name for name in names if known[name].dtype not in values.SHORT]
     outputs = [value.name for value in model.graph.output]
     if not names:
         return
@@ -114,18 +126,14 @@ def cut(rng, made, model, feeds, known, passes) -> None:
         outputs = made.outputs = rng.sample(names, min(len(names), rng.randint(1, 2)))
         made.add("--outputs", ",".join(made.outputs))
     if rng.random() < 0.5:
-        behind = [name for name in names if name in needed(model, outputs, set())[0] and name not in outputs]
+        reached = needed(model, outputs, set())[0]
+        behind = [name for name in names if name in reached and name not in outputs]
         chosen = rng.sample(behind, min(len(behind), 1))
-        made.inputs = chosen + needed(model, outputs, set(chosen))[1]
-        if chosen and chosen[0] in needed(model, outputs, set(chosen))[0]:
+        reached, rest = needed(model, outputs, set(chosen))
+        if set(chosen) & reached:
+            made.inputs = chosen + rest
             made.add("--inputs", ",".join(made.inputs))
             made.loosen(CLOSE)
-        else:
-            made.inputs = None
-
-
-def known_constant(model: ModelProto, name: str) -> bool:
-    return any(node.op_type == "Constant" and name in node.output for node in model.graph.node)
 
 
 def needed(model: ModelProto, outputs: Sequence[str], stops: set[str]) -> tuple[set[str], list[str]]:
@@ -143,38 +151,40 @@ def used_by(node: NodeProto) -> list[str]:
     return [*node.input, *results, *[name for names in inner for name in names]]
 
 
-def keep(rng, made, model, feeds, known, passes) -> None:
-    reached = needed(model, made.outputs or [value.name for value in model.graph.output], set(made.inputs or []))[0]
-    made_by = [node for node in model.graph.node if node.op_type not in ("Constant", "If") and node.domain != LOCAL]
-    names = [node.output[0] for node in made_by if node.output[0] and node.output[0] in reached and node.output[0] not in (made.inputs or [])]
+def keep(rng: random.Random, made: Command, given: Given) -> None:
+    model, inputs = given.model, set(made.inputs or [])
+    reached, _ = needed(model, made.outputs or [value.name for value in model.graph.output], inputs)
+    named = [node for node in model.graph.node if node.op_type not in ("Constant", "If") and node.domain != LOCAL]
+    names = [node.output[0] for node in named if node.output[0] and node.output[0] in reached - inputs]
     if names:
         made.add("--keep", ",".join(rng.sample(names, min(len(names), rng.randint(1, 3)))))
 
 
-def input_shape(rng, made, model, feeds, known, passes) -> None:
-    for value in model.graph.input:
-        if value.name in feeds and value.name in known and rng.random() < 0.5 and (made.inputs is None or value.name in made.inputs):
-            dims = [str(size) if rng.random() < 0.95 else "?" for size in known[value.name].shape]
-            made.add("--input-shape", f"{value.name}:{','.join(dims)}")
+def input_shape(rng: random.Random, made: Command, given: Given) -> None:
+    names = [value.name for value in given.model.graph.input if value.name in given.feeds and value.name in given.known]
+    for name in names if made.inputs is None else [name for name in names if name in made.inputs]:
+        if rng.random() < 0.5:
+            dims = [str(size) if rng.random() < 0.95 else "?" for size in given.known[name].shape]
+            made.add("--input-shape", f"{name}:{','.join(dims)}")
 
 
-def disable(rng, made, model, feeds, known, passes) -> None:
-    made.add("--disable", ",".join(name + "?" for name in rng.sample(list(passes), rng.randint(1, 3))))
+def disable(rng: random.Random, made: Command, given: Given) -> None:
+    made.add("--disable", ",".join(name + "?" for name in rng.sample(list(given.passes), rng.randint(1, 3))))
 
 
-def rule(rng, made, model, feeds, known, passes) -> None:
+def rule(rng: random.Random, made: Command, given: Given) -> None:
     made.add("--rule", rng.choice(RULES))
 
 
-def verify(rng, made, model, feeds, known, passes) -> None:
+def verify(rng: random.Random, made: Command, given: Given) -> None:
     made.add("--verify-each")
 
 
-def setting(rng, made, model, feeds, known, passes) -> None:
+def setting(rng: random.Random, made: Command, given: Given) -> None:
     made.add("--set", rng.choice(("FoldConstant.exact=true", "FoldConstant.quantization=true", "FoldConstant.max_growth=0")))
 
 
-def place(rng, made, model, feeds, known, passes) -> None:
+def place(rng: random.Random, made: Command, given: Given) -> None:
     kind = rng.random()
     if kind < 0.2:
         made.output = "there/out.onnx"

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import onnx
+
 from judge import pool, runtimes
 from judge.relais import Relais
-
 from random_graphs import dress
 from random_graphs.build import Graph, model
 from random_graphs.compare import Counts, difference
@@ -114,7 +113,7 @@ def compare(
         stage(f"{INPUT}batch {task.batch} in {runtime}")
         try:
             old = runtimes.run(runtime, before, feeds)
-        except runtimes.CannotRun as error:
+        except runtimes.CannotRun:
             if len(graphs) > 1:
                 halves(relais, task, runtime, graphs, opset, outcome, stage)
             elif runtime == runtimes.ONNXRUNTIME:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from random_graphs import values
-from random_graphs.build import Builder, Refused, number
+from random_graphs.build import Builder, Refused
 from random_graphs.makers import finite, ints, maker, need
+
 
 @maker(4)
 def reshape(b: Builder) -> None:
