@@ -8,16 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import ml_dtypes  # noqa: F401  # registers the short element types with numpy
 import numpy as np
 import onnx
-from judge import runtimes
-from onnx import GraphProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from judge import runtimes
 from random_graphs import values
 
-IR_VERSION = 10
+IR_VERSION = 13
+"""The newest that onnxruntime loads."""
+LOCAL = "local"
+"""The domain of functions."""
+MOST_ELEMENTS = 4096
+OPTIONAL_RESULTS = {
+    "Dropout": 1, "GRU": 0, "LSTM": 0, "LayerNormalization": 1, "MaxPool": 1, "RNN": 0, "Unique": 1,
+}  # fmt: skip
+"""From which result on operators may be asked to leave one out."""
 
 EMULATED: dict[tuple[str, int], bool] = {}
 """By operator and operator set."""
@@ -49,7 +56,14 @@ class Value:
 
     @property
     def is_float(self) -> bool:
-        return self.array.dtype.kind == "f"
+        return self.array.dtype in values.FLOATS
+
+    @property
+    def is_string(self) -> bool:
+        return self.array.dtype.kind == "O"
+
+    def info(self, dims: Sequence[int | str] | None = None) -> ValueInfoProto:
+        return helper.make_tensor_value_info(self.name, number(self.dtype), self.shape if dims is None else dims)
 
 
 class Refused(Exception):
@@ -65,7 +79,12 @@ class Graph:
     inputs: list[ValueInfoProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
     outputs: list[ValueInfoProto] = field(default_factory=list)
-    feeds: dict[str, np.ndarray] = field(default_factory=dict)
+    functions: list[FunctionProto] = field(default_factory=list)
+    feeds: dict[str, object] = field(default_factory=dict)
+    known: dict[str, np.ndarray] = field(default_factory=dict)
+    """What its tensors are for these inputs."""
+    between: set[str] = field(default_factory=set)
+    """Values that may differ in the last digits, and by how much nothing says."""
     bounds: dict[str, np.ndarray] = field(default_factory=dict)
     """By output: how far each element may be off. Infinite where a decision says that it may be anything."""
     operators: set[str] = field(default_factory=set)
@@ -74,12 +93,17 @@ class Graph:
 
 
 class Builder:
-    def __init__(self, rng: random.Random, opset: int, prefix: str) -> None:
+    def __init__(self, rng: random.Random, opset: int, prefix: str, newest: int) -> None:
         self.rng = rng
         self.opset = opset
         self.graph = Graph(prefix)
+        self.loads = opset <= newest
+        """onnxruntime knows the operator set."""
+        self.graph.by_reference = not self.loads
         self.special = rng.random() < 0.5
         self.symbolic = rng.random() < 0.5
+        self.ranks_open = rng.random() < 0.1
+        """The checker takes no output of unknown rank."""
         self.values: list[Value] = []
         self.final: list[Value] = []
         """Only outputs: their numbers may differ in the last digits."""
@@ -91,12 +115,16 @@ class Builder:
         self.n_names += 1
         return f"{self.graph.prefix}v{self.n_names}"
 
+    def keep(self, value: Value) -> Value:
+        self.graph.known[value.name] = value.array
+        return value
+
     def add_input(self, array: np.ndarray) -> Value:
-        value = Value(self.name(), array, constant=False)
+        value = self.keep(Value(self.name(), array, constant=False))
         dims: list[int | str] = list(array.shape)
         if self.symbolic:
             dims = [f"{self.graph.prefix}d{at}_{size}" if self.rng.random() < 0.5 else size for at, size in enumerate(dims)]
-        self.graph.inputs.append(helper.make_tensor_value_info(value.name, number(array.dtype), dims))
+        self.graph.inputs.append(value.info(dims))
         self.graph.feeds[value.name] = array
         self.values.append(value)
         return value
@@ -111,7 +139,7 @@ class Builder:
         else:
             self.graph.nodes.append(helper.make_node("Constant", [], [name], value=proto))
             self.graph.operators.add("Constant")
-        return Value(name, array, constant=True)
+        return self.keep(Value(name, array, constant=True))
 
     def random_constant(self, kind: np.dtype, dims: tuple[int, ...]) -> Value:
         return self.constant(values.tensor(self.rng, kind, dims, special=self.special and self.rng.random() < 0.5))
@@ -127,45 +155,66 @@ class Builder:
         inputs: Sequence[Value | None],
         n_outputs: int = 1,
         *,
+        domain: str = "",
+        extra: Sequence[Value] = (),
+        **options: object,
+    ) -> list[Value]:
+        """Adds a node if a runtime runs it; `extra` are values that its graphs capture. What is no option of `add_nodes` is
+        an attribute."""
+        names = [self.name() for _ in range(n_outputs)]
+        first = OPTIONAL_RESULTS.get(op, n_outputs)
+        if n_outputs > 1 and self.rng.random() < 0.5:
+            for at in self.rng.sample(range(first, n_outputs), self.rng.randint(0, n_outputs - max(first, 1))):
+                names[at] = ""
+        asked = {key: options.pop(key) for key in ("constant", "scaled", "final") if key in options}
+        arguments = ["" if value is None else value.name for value in inputs]
+        node = helper.make_node(op, arguments, names, domain=domain, **options)
+        given = [value for value in (*inputs, *extra) if value is not None]
+        return self.add_nodes([node], given, [name for name in names if name], **asked)
+
+    def add_nodes(
+        self,
+        nodes: Sequence[NodeProto],
+        given: Sequence[Value],
+        results: Sequence[str],
+        *,
         constant: bool | None = None,
         scaled: bool = False,
         final: bool = False,
-        domain: str = "",
-        extra: Sequence[Value] = (),
-        **attributes: object,
     ) -> list[Value]:
-        """Adds a node if a runtime runs it; `extra` are values that its graphs capture."""
-        names = [self.name() for _ in range(n_outputs)]
-        arguments = ["" if value is None else value.name for value in inputs]
-        node = helper.make_node(op, arguments, names, domain=domain, **attributes)
-        given = [value for value in (*inputs, *extra) if value is not None]
-        arrays, by_reference = self.run(node, given)
-        if not final and any(value.dtype == np.float16 for value in given) and self.is_emulated(node, given):
-            raise Refused(op)
-        if any(array is None or not isinstance(array, np.ndarray) or array.size > 4096 for array in arrays):
-            raise Refused(op)
+        """Adds nodes that belong together, if a runtime runs them; `results` are what others see."""
+        arrays, by_reference = self.run(nodes, given, results)
+        halves = not final and any(value.dtype == np.float16 for value in given)
+        if halves and any(self.is_emulated(node, given) for node in nodes):
+            raise Refused(nodes[0].op_type)
+        if any(not isinstance(array, np.ndarray) or array.size > MOST_ELEMENTS for array in arrays):
+            raise Refused(nodes[0].op_type)
         is_constant = constant if constant is not None else bool(given) and all(value.constant for value in given)
-        made = [Value(name, array, is_constant, scaled) for name, array in zip(names, arrays, strict=True)]
-        self.graph.nodes.append(node)
-        self.graph.operators.add(op)
+        made = [self.keep(Value(name, array, is_constant, scaled)) for name, array in zip(results, arrays, strict=True)]
+        self.graph.nodes.extend(nodes)
+        self.graph.operators.update(node.op_type for node in nodes)
         self.graph.by_reference |= by_reference
         (self.final if final else self.values).extend(made)
+        if final:
+            self.graph.between.update(results)
         return made
 
-    def run(self, node: NodeProto, given: Sequence[Value]) -> tuple[list[np.ndarray], bool]:
-        feeds = {value.name: value.array for value in given}
-        typed = self.alone(node, given)
+    def run(self, nodes: Sequence[NodeProto], given: Sequence[Value], results: Sequence[str]) -> tuple[list[np.ndarray], bool]:
+        typed = self.alone(nodes, given, results)
+        feeds = {info.name: self.graph.known[info.name] for info in typed.graph.input}
         try:
-            session = runtimes.session(typed.SerializeToString())
-            return session.run(None, {name: runtimes.for_onnxruntime(array) for name, array in feeds.items()}), False
+            if self.loads:
+                session = runtimes.session(typed.SerializeToString())
+                return session.run(None, {name: runtimes.for_onnxruntime(array) for name, array in feeds.items()}), False
         except Exception as error:  # either runtime raises whatever its kernels raise
             if "NOT_IMPLEMENTED" not in str(error) or self.rng.random() < 0.9:
-                raise Refused(node.op_type) from error
+                raise Refused(nodes[0].op_type) from error
         try:
+            onnx.checker.check_model(typed, full_check=True)
             with np.errstate(all="ignore"):
                 return [np.asarray(array) for array in ReferenceEvaluator(typed).run(None, feeds)], True
         except Exception as error:
-            raise Refused(node.op_type) from error
+            raise Refused(nodes[0].op_type) from error
 
     def is_emulated(self, node: NodeProto, given: Sequence[Value]) -> bool:
         """Whether onnxruntime computes an operator of `float16` in `float32`: it rounds or does not, as the neighbours
@@ -175,17 +224,24 @@ class Builder:
             with tempfile.TemporaryDirectory(prefix="random-") as folder:
                 seen = Path(folder) / "seen.onnx"
                 try:
-                    runtimes.session(self.alone(node, given).SerializeToString(), written=seen)
+                    alone = self.alone([node], given, [name for name in node.output if name])
+                    runtimes.session(alone.SerializeToString(), written=seen)
                     EMULATED[key] = any(other.op_type == "Cast" for other in onnx.load(seen).graph.node)
                 except Exception:  # it does not run there
                     return False
         return EMULATED[key] and node.op_type != "Cast"
 
-    def alone(self, node: NodeProto, given: Sequence[Value]) -> onnx.ModelProto:
-        infos = [helper.make_tensor_value_info(value.name, number(value.dtype), value.shape) for value in given]
-        unique = list({info.name: info for info in infos}.values())
-        graph = helper.make_graph([node], "node", unique, [ValueInfoProto(name=name) for name in node.output])
-        return with_types(helper.make_model(graph, opset_imports=imports(self.opset), ir_version=IR_VERSION))
+    def alone(self, nodes: Sequence[NodeProto], given: Sequence[Value], results: Sequence[str]) -> onnx.ModelProto:
+        """A model of these nodes. Values of types that onnxruntime does not take are constants in it."""
+        unique = {value.name: value for value in given}.values()
+        fed = [value.info() for value in unique if value.dtype not in values.SHORT]
+        constants = [numpy_helper.from_array(value.array, value.name) for value in unique if value.dtype in values.SHORT]
+        graph = helper.make_graph(nodes, "node", fed, [ValueInfoProto(name=name) for name in results], constants)
+        return with_types(
+            helper.make_model(
+                graph, opset_imports=imports(self.opset), ir_version=IR_VERSION, functions=self.graph.functions
+            )
+        )
 
     def finish(self) -> Graph:
         """Chooses the outputs: what nobody uses, and some of the rest."""
@@ -200,10 +256,11 @@ class Builder:
         return self.graph
 
     def output(self, value: Value) -> None:
-        dims: list[int | str] | None = list(value.shape) if self.rng.random() < 0.5 else [f"{value.name}_{at}" for at in range(value.rank)]
-        if not self.symbolic and self.rng.random() < 0.3:
-            dims = None
-        self.graph.outputs.append(helper.make_tensor_value_info(value.name, number(value.dtype), dims))
+        dims: list[int | str] = list(value.shape) if self.rng.random() < 0.5 else [f"{value.name}_{at}" for at in range(value.rank)]
+        info = value.info(dims)
+        if self.ranks_open and self.rng.random() < 0.3:
+            info.type.tensor_type.ClearField("shape")
+        self.graph.outputs.append(info)
 
 
 def number(dtype: np.dtype) -> int:
@@ -211,7 +268,7 @@ def number(dtype: np.dtype) -> int:
 
 
 def imports(opset: int) -> list[onnx.OperatorSetIdProto]:
-    return [helper.make_opsetid("", opset)]
+    return [helper.make_opsetid("", opset), helper.make_opsetid(LOCAL, 1)]
 
 
 def with_types(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -222,9 +279,12 @@ def with_types(model: onnx.ModelProto) -> onnx.ModelProto:
 def model(graphs: Sequence[Graph], opset: int) -> onnx.ModelProto:
     """Several graphs side by side in one."""
     whole = GraphProto(name="random")
+    functions: list[FunctionProto] = []
     for graph in graphs:
         whole.node.extend(graph.nodes)
         whole.input.extend(graph.inputs)
         whole.initializer.extend(graph.initializers)
         whole.output.extend(graph.outputs)
-    return helper.make_model(whole, opset_imports=imports(opset), ir_version=IR_VERSION)
+        functions += graph.functions
+    needed = imports(opset)[: 2 if functions else 1]
+    return helper.make_model(whole, opset_imports=needed, ir_version=IR_VERSION, functions=functions)

@@ -7,7 +7,8 @@ import numpy as np
 
 from random_graphs import values
 from random_graphs.build import Builder, Value
-from random_graphs.operators import REDUCE, ROUGH_UNARY, maker
+from random_graphs.elementwise import REDUCE, ROUGH_UNARY
+from random_graphs.makers import maker
 
 ULPS = 64
 """How far a function whose last digit is left to the runtime may be off, in units in the last place."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import random
 import tempfile
@@ -12,19 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import onnx
+
 from judge import pool, runtimes
 from judge.relais import Relais
-from onnx import helper
+from random_graphs import dress
+from random_graphs.build import Graph, model
+from random_graphs.compare import Counts, difference
+from random_graphs.generate import OLDEST, generate
+from random_graphs.judges import verdicts
 
-from random_graphs import judged, regions
-from random_graphs.build import IR_VERSION, Builder, Graph, Refused, model
-from random_graphs.operators import MAKERS
-
-assert judged and regions  # they register makers
-
-OLDEST = 7
 BATCH = 50
+INPUT = "input: "
+"""Begins the name of a stage before anything runs that is judged here."""
+ALSO = {runtimes.ONNXRUNTIME: ("checker", "full checker", "onnxruntime optimizing"), runtimes.REFERENCE: ("checker", "full checker")}
+"""Who judges results besides the runtime that compares them."""
 SECONDS = 600.0
 MOST_APART = 0.01
 """The most of the graphs that may run in no runtime."""
@@ -68,52 +68,18 @@ class Outcome:
     """Graphs whose nodes run one by one, and which run as a whole in neither runtime, so that there is nothing to compare."""
     n_without_kernels: int = 0
     """Graphs that onnxruntime does not run once they are converted."""
-    n_comparisons: int = 0
-    n_off: int = 0
-    """Elements that are off, but within their bounds."""
-    n_decided: int = 0
-    """Elements that may be anything."""
+    n_crashed: int = 0
+    """Batches at whose originals a runtime ended its process."""
+    counts: Counts = field(default_factory=Counts)
     failures: list[str] = field(default_factory=list)
-
-
-def newest_opset() -> int:
-    """The newest operator set that onnxruntime loads."""
-    for opset in range(onnx.defs.onnx_opset_version(), OLDEST, -1):
-        x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
-        y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])
-        graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
-        one = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR_VERSION)
-        try:
-            runtimes.session(one.SerializeToString())
-        except Exception:  # whatever it raises, it does not load it
-            continue
-        return opset
-    return OLDEST
-
-
-def generate(rng: random.Random, opset: int, prefix: str) -> Graph:
-    makers = [make for _, make in MAKERS]
-    weights = [weight for weight, _ in MAKERS]
-    while True:
-        b = Builder(rng, opset, prefix)
-        for _ in range(rng.randint(4, 16)):
-            make = rng.choices(makers, weights)[0]
-            # What a maker added before it refused may stay: it has run.
-            with contextlib.suppress(Refused):
-                make(b)
-        graph = b.finish()
-        # Before version 14 the reference evaluator takes every batch normalisation for one in training.
-        is_wrong = graph.by_reference and opset < 14 and "BatchNormalization" in graph.operators
-        if graph.outputs and graph.nodes and not is_wrong:
-            return graph
 
 
 def judge(relais: Relais, task: Task, stage: pool.Callable[[str], None]) -> Outcome:
     """Runs in a worker."""
     rng = random.Random(f"{task.seed}/{task.batch}")
     opset = rng.randint(OLDEST, task.newest)
-    stage(f"generating batch {task.batch}, operator set {opset}")
-    graphs = [generate(rng, opset, f"g{at}_") for at in range(task.n_graphs)]
+    stage(f"{INPUT}generating batch {task.batch}, operator set {opset}")
+    graphs = [generate(rng, opset, f"g{at}_", task.newest) for at in range(task.n_graphs)]
     outcome = Outcome(n_graphs=len(graphs))
     outcome.opsets[opset] += len(graphs)
     for graph in graphs:
@@ -136,13 +102,18 @@ def compare(
     stage: pool.Callable[[str], None],
 ) -> None:
     feeds = {name: array for graph in graphs for name, array in graph.feeds.items()}
+    known = {name: array for graph in graphs for name, array in graph.known.items()}
+    rng = random.Random(f"{task.seed}/{task.batch}/{graphs[0].prefix}/{len(graphs)}")
     with tempfile.TemporaryDirectory(prefix="random-") as folder:
         before = Path(folder) / "in.onnx"
-        onnx.save(model(graphs, opset), before)
-        stage(f"batch {task.batch}: the original in {runtime}")
+        whole = model(graphs, opset)
+        dress.dress(rng, whole, known, runs=True)
+        dress.save(rng, whole, before)
+        outputs = [value.name for value in whole.graph.output]
+        stage(f"{INPUT}batch {task.batch} in {runtime}")
         try:
             old = runtimes.run(runtime, before, feeds)
-        except runtimes.CannotRun as error:
+        except runtimes.CannotRun:
             if len(graphs) > 1:
                 halves(relais, task, runtime, graphs, opset, outcome, stage)
             elif runtime == runtimes.ONNXRUNTIME:
@@ -152,6 +123,7 @@ def compare(
             else:
                 outcome.n_apart += 1
             return
+        took = [name for name, said in verdicts(before, feeds, ALSO[runtime], stage).items() if not isinstance(said, Exception)]
         for name, args in task.runs:
             after = Path(folder) / "out.onnx"
             after.unlink(missing_ok=True)
@@ -175,10 +147,15 @@ def compare(
                         continue
                     why = f"the result does not run: {error}"
             if new is not None:
-                why = differences(graphs, old, new, outcome, name)
+                why = differences(graphs, outputs, old, new, outcome, name) or refusals(after, feeds, took, stage)
             if why:
                 outcome.failures.append(f"batch {task.batch}, operator set {opset}, {name}: {why}")
                 keep(task, name, before, after, feeds)
+
+
+def refusals(after: Path, feeds, took: Sequence[str], stage: pool.Callable[[str], None]) -> str:
+    said = verdicts(after, feeds, took, stage)
+    return "; ".join(f"{name} refuses: {error}" for name, error in said.items() if isinstance(error, Exception))
 
 
 def halves(relais: Relais, task: Task, runtime: str, graphs: Sequence[Graph], opset: int, outcome: Outcome, stage) -> None:
@@ -187,46 +164,19 @@ def halves(relais: Relais, task: Task, runtime: str, graphs: Sequence[Graph], op
         compare(relais, task, runtime, half, opset, outcome, stage)
 
 
-def differences(graphs: Sequence[Graph], old, new, outcome: Outcome, run: str) -> str:
-    outputs = [output.name for graph in graphs for output in graph.outputs]
+def differences(graphs: Sequence[Graph], outputs: Sequence[str], old, new, outcome: Outcome, run: str) -> str:
     anything = {output.name for graph in graphs if graph.operators & ROUNDED.get(run, set()) for output in graph.outputs}
     bounds = {name: bound for graph in graphs for name, bound in graph.bounds.items()}
     found = []
     for name, a, b in zip(outputs, old, new, strict=True):
-        a = np.asarray(a)
-        bound = np.full(a.shape, np.inf) if name in anything else bounds.get(name)
-        if run in OTHER_KERNELS and a.dtype.kind == "f":
+        bound = np.inf if name in anything else bounds.get(name.removesuffix(dress.AGAIN))
+        if run in OTHER_KERNELS and isinstance(a, np.ndarray) and a.dtype.kind == "f":
             largest = np.abs(a, where=np.isfinite(a), out=np.zeros(a.shape)).max(initial=0)
             bound = np.maximum(0 if bound is None else bound, np.full(a.shape, OTHER_KERNELS[run] * largest))
-        why = difference(a, np.asarray(b), None if run == EXACT else bound, outcome)
+        why = difference(a, b, None if run == EXACT else bound, outcome.counts)
         if why:
             found.append(f"`{name}` {why}")
     return f"{len(found)} outputs differ: {'; '.join(found[:4])}" if found else ""
-
-
-def difference(old: np.ndarray, new: np.ndarray, bound: np.ndarray | None, outcome: Outcome) -> str:
-    """Bit for bit, NaNs all equal; or within the bounds, where infinities, NaN and signs of zero agree, too."""
-    if old.dtype != new.dtype or old.shape != new.shape:
-        return f"{old.dtype} {old.shape} became {new.dtype} {new.shape}"
-    outcome.n_comparisons += old.size
-    if old.dtype.kind != "f":
-        same = old == new
-    else:
-        same = (old == new) & (np.signbit(old) == np.signbit(new)) | (np.isnan(old) & np.isnan(new))
-        if bound is not None and not same.all():
-            with np.errstate(all="ignore"):
-                off = np.abs(old.astype(np.float64) - new.astype(np.float64))
-                # A zero that is a sum may have either sign.
-                within = np.isfinite(old) & np.isfinite(new) & (off <= bound) & ((old != 0) | (new != 0) | (bound > 0))
-            decided = ~np.isfinite(bound)
-            outcome.n_off += int((within & ~same & ~decided).sum())
-            outcome.n_decided += int((decided & ~same).sum())
-            same = same | within | decided
-    if np.all(same):
-        return ""
-    at = tuple(int(index) for index in np.argwhere(~np.asarray(same))[0])
-    limit = "" if bound is None else f", which may be off by {bound[at]:.3g}"
-    return f"at {at}: {old[at]!r} became {new[at]!r}{limit}"
 
 
 def keep(task: Task, name: str, before: Path, after: Path, feeds) -> None:
@@ -244,12 +194,16 @@ def command(relais: Relais, tasks: Sequence[Task], n_jobs: int) -> int:
     total = Outcome()
     for done in pool.run(functools.partial(judge, relais), list(tasks), n_jobs, SECONDS):
         if isinstance(done.result, pool.Died):
-            total.failures.append(f"batch {done.task.batch}: {done.result.why} while at: {done.result.stage}")
+            if done.result.stage.startswith(INPUT) and "status -" in done.result.why:
+                total.n_crashed += 1
+            else:
+                total.failures.append(f"batch {done.task.batch}: {done.result.why} while at: {done.result.stage}")
             continue
         for name in ("operators", "opsets"):
             getattr(total, name).update(getattr(done.result, name))
-        for name in ("n_graphs", "n_by_reference", "n_apart", "n_without_kernels", "n_comparisons", "n_off", "n_decided"):
+        for name in ("n_graphs", "n_by_reference", "n_apart", "n_without_kernels"):
             setattr(total, name, getattr(total, name) + getattr(done.result, name))
+        total.counts.add(done.result.counts)
         total.failures += done.result.failures
     if total.n_apart > MOST_APART * total.n_graphs:
         total.failures.append(f"{total.n_apart} graphs run in no runtime as a whole")
@@ -259,7 +213,8 @@ def command(relais: Relais, tasks: Sequence[Task], n_jobs: int) -> int:
         f"{total.n_graphs} graphs of {len(total.operators)} operators and operator sets {min(total.opsets, default=0)} to "
         f"{max(total.opsets, default=0)}, {total.n_by_reference} of them in the reference evaluator and {total.n_apart} in no runtime, "
         f"{total.n_without_kernels} not comparable when converted; "
-        f"{total.n_comparisons} numbers compared, {total.n_off} off within the promise, {total.n_decided} beyond it by "
-        f"decision, {len(total.failures)} failures"
+        f"{total.counts.n_comparisons} numbers compared, {total.counts.n_off} off within the promise, "
+        f"{total.counts.n_decided} beyond it by decision, {total.n_crashed} batches that end a runtime's process, "
+        f"{len(total.failures)} failures"
     )
     return 1 if total.failures or not total.n_graphs else 0

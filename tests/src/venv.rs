@@ -197,6 +197,15 @@ pub fn random_graphs(args: &[&str]) -> String {
     satisfied("random_graphs", relais.into_iter().chain(args.iter().map(OsStr::new)))
 }
 
+/// Runs tests of the random graphs themselves, by their names below `random_graphs.tests`.
+///
+/// # Panics
+/// Panics if one fails, with its output.
+#[track_caller]
+pub fn random_graphs_tests(names: &[&str]) {
+    satisfied("unittest", names.iter().map(|name| format!("random_graphs.tests.{name}")));
+}
+
 #[track_caller]
 fn satisfied<I: IntoIterator<Item: AsRef<OsStr>>>(module: &str, args: I) -> String {
     let mut python = command(module).unwrap_or_else(|why| panic!("{why}"));

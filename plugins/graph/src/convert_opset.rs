@@ -44,7 +44,7 @@ use relais_plugin_api::{
     boundary::record::formal_kind,
     build::CallChecker,
     infer::{Checking, Typing, branch_contradiction},
-    ir::{ConstForm, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
+    ir::{ConstForm, MAIN, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
     op::{Bodies, Body, CallRule, OpSchema},
     prelude::*,
 };
@@ -129,7 +129,9 @@ pub fn convert_opset(module: &mut IRModule, cx: &PassCx<'_>, options: &ConvertOp
             refused.add(NodeId::ABSENT, "", why);
             continue;
         }
-        let mut conversion = Conversion { cx, records: Records::new(cx), refused: &mut refused, format, n_changed: 0 };
+        let has_initializers = name == MAIN && format >= LEAST_FORMAT;
+        let mut conversion =
+            Conversion { cx, records: Records::new(cx), refused: &mut refused, has_initializers, n_changed: 0 };
         let mut edit = Editor::new(f.clone());
         conversion.run(&mut edit, from, target)?;
         conversion.check(&f, edit.function());
@@ -306,8 +308,8 @@ struct Conversion<'a, 'c> {
     cx: &'a PassCx<'c>,
     records: Records<'c>,
     refused: &'a mut Refused,
-    /// The version of the file format.
-    format: i64,
+    /// Whether the function has them, without making them inputs.
+    has_initializers: bool,
     n_changed: usize,
 }
 
@@ -348,7 +350,7 @@ impl Conversion<'_, '_> {
             if at.function().kind(id) == kind::CONSTANT {
                 let (form, tensor) = (form_in(at.function(), id, from, to), at.function().constant(id).cloned());
                 let (Some(form), Some(tensor)) = (form, tensor) else { return Ok(Action::Keep) };
-                if form == ConstForm::ANY && self.format < LEAST_FORMAT {
+                if form == ConstForm::ANY && !self.has_initializers {
                     let why = format!("before version 9 it has no elements of type {}", tensor.elem());
                     self.refused.add(id, "Constant", why);
                     return Ok(Action::Keep);

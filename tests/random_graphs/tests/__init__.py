@@ -1,0 +1,1 @@
+"""Shows that random command lines can fail."""
