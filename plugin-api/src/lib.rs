@@ -81,7 +81,7 @@ pub mod ir {
     pub use relais_ir::{
         Action, Analysis, Attr, AttrData, AttrRec, AttrValue, Attrs, Blob, BlockId, BlockRec, BlockTree, CallView,
         Children, ConstForm, ConstId, Copier, Declined, Difference, Dim, DimRec, Dims, Editor, ElemType, Entry, Expr,
-        ExprFunctor, ExprMutator, ExprVisitor, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, Fault, FaultCode, Function,
+        ExprFunctor, ExprMutator, ExprVisitor, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, Fault, FaultCode, Fuel, Function,
         FunctionView, Global, Hash64, IR_VERSION, IRModule, IfView, Imm, InlineError, Inlined, InternTable, LetForm,
         MAIN, MOST_NEW_PARTS, MOST_NEW_TYPES, MOST_TYPE_PARTS, Memo, ModuleAttr, NewTypes, NodeId, NodeRec,
         OUTPUT_NAMES, OUTPUT_TYPES, OpId, OpRec, PRIMITIVE, RArc, Rebuild, RebuildCx, Retain, SHADOWS, SideList,

@@ -9,12 +9,19 @@ use {
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use relais_conformance::filetest::{Case, CaseFile};
+use relais_plugin_api::options::Value;
 use relais_tests::{
     cargo_built::workspace,
     filetest::{Libraries, cases},
     reference::Judge,
 };
-use std::{fmt::Display, fs, process::ExitCode, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    fs,
+    process::ExitCode,
+    sync::Arc,
+};
 
 /// Passes that never change a program, and why.
 const ONLY_LOOK: &[(&str, &str)] = &[("EmitC", "it gives files"), ("PrintIR", "it prints")];
@@ -41,6 +48,8 @@ fn main() -> ExitCode {
         let lacking: Vec<&String> = passes.iter().filter(is_lacking).collect();
         if lacking.is_empty() { Ok(()) } else { Err(format!("one of the two cases is missing for {lacking:?}").into()) }
     }));
+    let with_options = cases_with_options();
+    trials.push(Trial::test("options_matter", move || options_matter(with_options).map_err(Failed::from)));
     trials.push(Trial::test(
         "there_are_cases",
         move || {
@@ -48,6 +57,34 @@ fn main() -> ExitCode {
         },
     ));
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The cases that pass without their options, too, with the reasons why they are there nevertheless.
+const WITHOUT_OPTIONS: &str = include_str!("../filetests-without-options.toml");
+
+fn cases_with_options() -> Vec<(String, Case)> {
+    let read = cases().into_iter().filter_map(|(name, file)| Some((name, file.read().ok()?)));
+    let no_options = Value::Struct(Vec::new());
+    read.filter(|(_, case)| case.options != no_options || !case.config.is_empty()).collect()
+}
+
+/// Whether each case fails without its options, unless it is listed with a reason: otherwise it shows nothing about them.
+fn options_matter(cases: Vec<(String, Case)>) -> Result<(), String> {
+    let listed: BTreeMap<String, Vec<String>> = toml::from_str(WITHOUT_OPTIONS).map_err(|error| error.to_string())?;
+    let mut listed: BTreeSet<&str> = listed.values().flatten().map(String::as_str).collect();
+    let mut wrong = Vec::new();
+    for (name, mut case) in cases {
+        case.options = Value::Struct(Vec::new());
+        case.config.clear();
+        let passes = case.check(&Judge).failures.is_empty();
+        match (passes, listed.remove(name.as_str())) {
+            (true, false) => wrong.push(format!("`{name}` passes without its options")),
+            (false, true) => wrong.push(format!("`{name}` fails without its options, and need not be listed")),
+            _ => {}
+        }
+    }
+    wrong.extend(listed.into_iter().map(|name| format!("`{name}` is listed, and no case with options")));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
 /// Whether a name in a case means the pass of that full name.

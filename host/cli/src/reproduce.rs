@@ -14,14 +14,17 @@ use relais::{
     words::shell_word,
 };
 use relais_session::{
-    Course, Judging, Request, StopCause, Stopped,
+    Course, Error, Judging, Request, StopCause, Stopped,
     model::{DeclaredSizes, Model, Part},
     pipeline::{Chosen, PipelineRequest},
 };
 use std::path::{Path, PathBuf};
 
 /// Prints what ran before a request was stopped, and returns the error.
-pub(crate) fn stopped(stopped: Stopped, plugins: &PluginArgs, verbosity: Verbosity) -> CliError {
+pub(crate) fn stopped(mut stopped: Stopped, plugins: &PluginArgs, verbosity: Verbosity) -> CliError {
+    if let Some(short) = said_already(&stopped) {
+        stopped.error = short;
+    }
     let reproducers = match &stopped.course {
         Some(Course { report, reproducers, .. }) => {
             said::say(report, verbosity);
@@ -33,6 +36,15 @@ pub(crate) fn stopped(stopped: Stopped, plugins: &PluginArgs, verbosity: Verbosi
     let is_failure = matches!(stopped.cause, StopCause::Failed(_));
     let error = CliError::from(Box::new(stopped));
     if is_failure { explain(error.line("nothing was written"), &reproducers, plugins) } else { error }
+}
+
+/// What is left to say of a pass that failed with what it said about the program, which is printed before.
+fn said_already(stopped: &Stopped) -> Option<Error> {
+    let (StopCause::Failed(failure), Some(course)) = (&stopped.cause, &stopped.course) else { return None };
+    let FailureKind::Pass { pass, plugin, version, error, .. } = &failure.kind else { return None };
+    let of = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}` {version}") };
+    let short = || Error::new(format_args!("pass `{pass}`{of} failed for this reason")).with_code(failure.kind.code());
+    course.report.has_said(error).then(short)
 }
 
 /// Adds to an error where its reproducer is.

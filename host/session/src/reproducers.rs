@@ -1,6 +1,9 @@
 //! Reproducers of failing passes.
 
-use crate::request::{Failures, Reproducers};
+use crate::{
+    pipeline::PipelineRequest,
+    request::{Failures, Reproducers},
+};
 use relais::{
     manager::{PassFault, Reproducer, ReproducerError, RunReport, free_folder},
     pass::Catalogue,
@@ -23,12 +26,16 @@ impl Reproducers {
     /// more: this ends nothing, since the result of the run itself matters more.
     pub(crate) fn write(
         &self,
-        pipeline: &Pipeline,
+        (request, pipeline): (&PipelineRequest, &Pipeline),
         report: &RunReport,
         catalogue: &dyn Catalogue,
     ) -> (Vec<PathBuf>, Option<String>) {
         let (mut told, mut written) = (BTreeSet::new(), Vec::new());
-        for fault in report.faults.iter().filter(|fault| self.wants(fault)) {
+        // A pass that says why it cannot do what the user asked for is not at fault.
+        let is_refusal = |fault: &PassFault| {
+            request.asks_for(&pipeline.passes[fault.pass].facts.name) && report.has_said(&fault.error)
+        };
+        for fault in report.faults.iter().filter(|fault| self.wants(fault) && !is_refusal(fault)) {
             if !told.insert((fault.pass, fault.error.rec().message.to_string())) {
                 continue;
             }

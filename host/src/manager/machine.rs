@@ -287,7 +287,11 @@ impl<'a> Machine<'a> {
     /// One of the passes that changed the program broke it.
     pub(super) fn broken(&self, error: PassError) -> FailureKind {
         let changed = self.report.executions.iter().filter(|execution| execution.fate == Fate::Changed);
-        let passes: BTreeSet<String> = changed.map(|execution| execution.name.clone()).collect();
+        let shown = |Execution { name, plugin, .. }: &Execution| match plugin.as_str() {
+            "" => format!("`{name}`"),
+            plugin => format!("`{name}` of plugin `{plugin}`"),
+        };
+        let passes: BTreeSet<String> = changed.map(shown).collect();
         let error = error.help("`--verify-each` says which pass it was; its author has to mend it");
         FailureKind::Program { passes: passes.into_iter().collect(), error }
     }

@@ -1,7 +1,10 @@
 //! The results of a run.
 
 use crate::pass::{HookFault, InstrumentFindings, PassMessage, Scope, SkipReason, Verify, line_of};
-use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
+use relais_plugin_api::{
+    diagnostics::{PassError, Severity},
+    ir::IRModule,
+};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// The results of a run, pass by pass.
@@ -25,6 +28,17 @@ pub struct RunReport {
     pub elapsed: Duration,
     /// The passes that failed, with the data for a reproducer; the first [`MAX_FAULTS`] of them.
     pub faults: Vec<PassFault>,
+}
+
+impl RunReport {
+    /// Whether a pass failed with something that it said about the program, which is among the messages.
+    pub fn has_said(&self, error: &PassError) -> bool {
+        let error = error.rec();
+        self.said.iter().map(|said| said.diagnostic.rec()).any(|said| {
+            said.severity >= Severity::ERROR
+                && (&said.code, &said.message, said.node) == (&error.code, &error.message, error.node)
+        })
+    }
 }
 
 /// More failing passes are not kept with their modules.
@@ -144,7 +158,7 @@ pub enum FailureKind {
     },
     /// One of several passes, whose results were not checked individually.
     Program {
-        /// The passes that changed the program.
+        /// The passes that changed the program, with their plugins, as they are shown.
         passes: Vec<String>,
         /// The error.
         error: PassError,
@@ -215,7 +229,6 @@ impl fmt::Display for FailureKind {
                 }
             }
             Self::Program { passes, error } => {
-                let passes: Vec<String> = passes.iter().map(|pass| format!("`{pass}`")).collect();
                 write!(f, "a pass failed, one of {}: {error}", passes.join(", "))
             }
             Self::Instrument(fault) => fault.fmt(f),

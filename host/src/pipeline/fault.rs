@@ -230,6 +230,16 @@ pub enum Style {
     Coloured,
 }
 
+/// The name and the version in a description of a plugin.
+pub(super) fn described(plugin: &str) -> Option<(&str, &str)> {
+    plugin.strip_prefix('`')?.split_once('`')?.0.split_once(' ')
+}
+
+/// The name of the first of several plugins.
+pub(super) fn first_of(plugins: &[String]) -> &str {
+    plugins.first().and_then(|plugin| described(plugin)).map_or("NAME", |(name, _)| name)
+}
+
 /// Everything that is wrong with a pipeline.
 #[derive(Clone, Debug)]
 pub struct Faults {

@@ -2,7 +2,7 @@
 
 use super::{
     extend,
-    fault::{Code, Faults, PLUGIN, PipelineFault, Place, Sources},
+    fault::{Code, Faults, PLUGIN, PipelineFault, Place, Sources, first_of},
     file_parser::{Include, MAX_BYTES, ParsedFile},
     parse::{Parser, include_path},
     spec::*,
@@ -382,7 +382,8 @@ fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> PipelineFault 
                 PipelineFault::new(Code::Ambiguous, place, format!("several plugins provide pipeline `{short}`"));
             let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
             fault.help(format!(
-                "include it in a file that chooses one in the table `[plugins]`: `NAME = {{ pipelines = [\"{short}\"] }}`"
+                "include it in a file that chooses one in the table `[plugins]`: `{} = {{ pipelines = [\"{short}\"] }}`",
+                first_of(providers)
             ))
         }
         NoPass::Refused { plugin, reason } => PipelineFault::new(

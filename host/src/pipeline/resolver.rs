@@ -1,7 +1,7 @@
 //! The state of resolving a pipeline: looking up names, and adding passes.
 
 use super::{
-    fault::{Code, PipelineFault, Place},
+    fault::{Code, PipelineFault, Place, described, first_of},
     resolved::*,
     schema::{Paths, check_options, shorten},
     spec::*,
@@ -194,9 +194,9 @@ impl<'a> Resolver<'a> {
                 let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
                 let choice = match one_of_versions(providers) {
                     Some((plugin, version)) => format!("{plugin} = \"={version}\""),
-                    None => format!("NAME = {{ passes = [\"{name}\"] }}"),
+                    None => format!("{} = {{ passes = [\"{name}\"] }}", first_of(providers)),
                 };
-                fault.help(format!("choose one in the table `[plugins]`: `{choice}`"))
+                fault.help(format!("choose one in a pipeline file, in the table `[plugins]`: `{choice}`"))
             }
             NoPass::Refused { plugin, reason } => PipelineFault::new(
                 Code::Refused,
@@ -272,10 +272,7 @@ impl<'a> Resolver<'a> {
 
 /// The name and a version of the plugin that several descriptions of the form `NAME VERSION` refer to.
 fn one_of_versions(plugins: &[String]) -> Option<(&str, &str)> {
-    let mut described = plugins
-        .iter()
-        .map(|plugin| plugin.strip_prefix('`')?.split_once('`')?.0.split_once(' '))
-        .collect::<Option<Vec<_>>>()?;
+    let mut described = plugins.iter().map(|plugin| described(plugin)).collect::<Option<Vec<_>>>()?;
     let (name, version) = described.pop()?;
     described.iter().all(|(other, _)| *other == name).then_some((name, version))
 }

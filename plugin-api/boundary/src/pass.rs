@@ -3,7 +3,7 @@
 pub use relais_ops::facts::{OpFacts, OpFactsTable};
 
 use crate::{
-    abi::{CallCx, PassErrorRec, StepRec, error_kind, wanted},
+    abi::{CallCx, StepRec, error_kind, wanted},
     context::{ContextSettings, PassContext},
     options::{OptionType, Value},
     parallel,
@@ -314,12 +314,7 @@ pub fn drive(
     if stats.settled {
         return Ok(stats);
     }
-    let rec = PassErrorRec {
-        message: format!("still rewriting after {} rounds", stats.n_rounds).into(),
-        help: "make sure that no rewrite undoes another one's work".into(),
-        ..PassErrorRec::default()
-    };
-    let error = PassError::from_rec(rec);
+    let error = stats.unsettled();
     Err(match stats.last {
         Some((call, what)) => error.at(call).with_note(format_args!("the last rewrite replaced {what}")),
         None => error,

@@ -41,6 +41,9 @@ const OPTIONS_SHARE: usize = 8;
 const N_SHRINKS: usize = 120;
 const SHRINK_TIME: Duration = Duration::from_secs(10);
 
+/// The codes with which the rules C3, C4, C5, C6, C7 and C8 refuse what a pass makes, without the last two digits.
+const REFUSALS: [&str; 3] = ["I0", "M0", "R0"];
+
 /// The time that any run may take, however small the module is.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
@@ -108,6 +111,14 @@ struct Trial<'a> {
     vocabulary: Vocabulary,
     found: BTreeSet<Kind>,
     judged: Judged,
+}
+
+/// Whether an error is a host's, about what a pass makes.
+fn is_refusal(error: &PassError) -> bool {
+    let code = error.rec().code.as_str();
+    error.rec().kind == error_kind::RETURNED
+        && code.len() == 4
+        && REFUSALS.iter().any(|refusal| code.starts_with(refusal))
 }
 
 /// Judges one pass.
@@ -357,7 +368,12 @@ impl Trial<'_> {
         }
         let after = match first {
             Err(error) if error.is_panic() => return outcome.fault(Kind::Panic, message(&error)),
-            Err(_) => return CaseOutcome { is_error: true, ..outcome },
+            Err(error) => {
+                let outcome = CaseOutcome { is_error: true, ..outcome };
+                // A wild module may have the same error before.
+                let is_blamed = is_refusal(&error) && !matches!(source, Source::Wild(_));
+                return if is_blamed { outcome.fault(Kind::Refused, message(&error)) } else { outcome };
+            }
             Ok(after) => after,
         };
         let budget = LEAST_TIME + self.settings.time_per_node * u32::try_from(n_bindings(before)).unwrap_or(u32::MAX);

@@ -40,6 +40,8 @@ kinds! {
     Options = "options", "derive the options with `#[derive(PassOptions)]`";
     /// It panics.
     Panic = "panic", "return an error, or leave alone what it does not understand";
+    /// The host refuses what it makes: a call, a replacement, an interface, or that it does not settle.
+    Refused = "refused", "`docs/checks.md` says what is checked; decline where it does not hold";
     /// It changes the module that it is given, which others still use.
     InputModified = "input-modified", "change a copy: through the editor, or through `function_mut`";
     /// Its result is not a valid module.

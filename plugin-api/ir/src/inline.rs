@@ -19,9 +19,6 @@ use std::{
     fmt,
 };
 
-/// How many nodes inlining may add to one function.
-const MAX_ADDED_NODES: usize = 1 << 23;
-
 /// The metadata of a function with the names of its attributes that have no default.
 pub const FUNCTION_ATTRIBUTES: &str = "attributes";
 
@@ -93,22 +90,27 @@ impl fmt::Display for InlineError {
 
 impl std::error::Error for InlineError {}
 
-/// Replaces calls of the module's functions by their bodies, innermost first. The functions stay in the module.
+/// Replaces calls of the module's functions by their bodies, innermost first, as far as the module grows by at most
+/// [`Fuel::GROWTH`]. The functions stay in it.
 ///
 /// # Errors
 /// Returns an error if functions call themselves; the module is unchanged then.
 pub fn inline_functions(module: &mut IRModule) -> Result<Inlined, InlineError> {
-    inline_some_functions(module, &|_| true)
+    let mut fuel = Fuel::of_module(module, Fuel::GROWTH);
+    inline_some_functions(module, &|_| true, &mut fuel)
 }
 
-/// As [`inline_functions`], for the functions whose names `is_wanted` accepts.
+/// As [`inline_functions`], for the functions whose names `is_wanted` accepts, as long as the fuel is enough for the nodes that
+/// are added: functions that call each other twice double in size each time.
 ///
 /// # Errors
 /// As for [`inline_functions`].
-pub fn inline_some_functions(module: &mut IRModule, is_wanted: &dyn Fn(&str) -> bool) -> Result<Inlined, InlineError> {
+pub fn inline_some_functions(
+    module: &mut IRModule,
+    is_wanted: &dyn Fn(&str) -> bool,
+    fuel: &mut Fuel,
+) -> Result<Inlined, InlineError> {
     let mut inlined = Inlined::default();
-    // Over all callers: functions that call each other twice double in size each time.
-    let mut n_added = 0;
     for name in callees_first(module)? {
         let Some(caller) = module.function(&name).cloned() else { continue };
         let is_inlined = |callee: &String| is_wanted(callee) && module.function(callee).is_some();
@@ -125,13 +127,12 @@ pub fn inline_some_functions(module: &mut IRModule, is_wanted: &dyn Fn(&str) -> 
             values: Vec::new(),
             tuples: BTreeMap::new(),
             renamed: HashSet::new(),
-            n_added,
+            fuel,
             report: &mut inlined,
             checked: BTreeMap::new(),
         };
         let before = inliner.report.n_calls;
         inliner.run(&mut function);
-        n_added = inliner.n_added;
         if inlined.n_calls > before {
             module.set_function(&name, abi_stable::std_types::RArc::new(function));
         }
@@ -216,7 +217,7 @@ struct Inliner<'m> {
     tuples: BTreeMap<NodeId, (Vec<NodeId>, usize)>,
     /// Nodes that took a result's name.
     renamed: HashSet<NodeId>,
-    n_added: usize,
+    fuel: &'m mut Fuel,
     report: &'m mut Inlined,
     checked: BTreeMap<String, Option<Declined>>,
 }
@@ -345,8 +346,7 @@ impl Inliner<'_> {
         if args.len() > callee.params().len() || n_results.unwrap_or(1) > results.len() {
             return Err(Declined::Arity);
         }
-        self.n_added += callee.n_nodes();
-        if self.n_added > MAX_ADDED_NODES {
+        if !self.fuel.take(callee.n_nodes() as u64) {
             return Err(Declined::TooLarge);
         }
         let given = given_attributes(f, call, callee)?;

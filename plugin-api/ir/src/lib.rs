@@ -24,26 +24,27 @@
 //! 15. `node`: how a node is stored
 //! 16. `function`: a global function, in one arena
 //! 17. `module`: named functions, in order
-//! 18. `attrs`: attributes as they are read and given
-//! 19. `imm`: the numbers in loop programs
-//! 20. `view`: typed views of nodes
-//! 21. `opset`: the operator sets that a function imports
-//! 22. `walk`: program order without recursion
-//! 23. `agree`: two statements about the type of one value
-//! 24. `new_types`: types beside those of a function
-//! 25. `analysis`: named analyses
-//! 26. `inline`: calls of model-local functions, replaced by their bindings
-//! 27. `copy`: nodes from one function in another
-//! 28. `editor`: changing a function that may be shared
-//! 29. `visit`: TVM's traversers over expressions
-//! 30. `prim`: loop programs as data
-//! 31. `entry`: the entry function, whichever level it is of
-//! 32. `text`: the text form
-//! 33. `prim_builder`: making loop programs
-//! 34. `equal`: structural equality
-//! 35. `subgraph`: parts of a block
-//! 36. `verify`: everything that is wrong with a module
-//! 37. `wild`: random modules, for tests
+//! 18. `fuel`: how much may be made or computed
+//! 19. `attrs`: attributes as they are read and given
+//! 20. `imm`: the numbers in loop programs
+//! 21. `view`: typed views of nodes
+//! 22. `opset`: the operator sets that a function imports
+//! 23. `walk`: program order without recursion
+//! 24. `agree`: two statements about the type of one value
+//! 25. `new_types`: types beside those of a function
+//! 26. `analysis`: named analyses
+//! 27. `inline`: calls of model-local functions, replaced by their bindings
+//! 28. `copy`: nodes from one function in another
+//! 29. `editor`: changing a function that may be shared
+//! 30. `visit`: TVM's traversers over expressions
+//! 31. `prim`: loop programs as data
+//! 32. `entry`: the entry function, whichever level it is of
+//! 33. `text`: the text form
+//! 34. `prim_builder`: making loop programs
+//! 35. `equal`: structural equality
+//! 36. `subgraph`: parts of a block
+//! 37. `verify`: everything that is wrong with a module
+//! 38. `wild`: random modules, for tests
 
 mod agree;
 mod analysis;
@@ -57,6 +58,7 @@ mod effects;
 mod entry;
 mod equal;
 mod fault;
+mod fuel;
 mod function;
 pub mod guard;
 pub mod half;
@@ -99,6 +101,7 @@ pub use effects::Effects;
 pub use entry::Entry;
 pub use equal::{Difference, equal, equal_functions};
 pub use fault::{Fault, FaultCode};
+pub use fuel::Fuel;
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use imm::Imm;

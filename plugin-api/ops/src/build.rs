@@ -37,6 +37,19 @@ pub(crate) enum Callee {
     Same(NodeId),
 }
 
+impl Callee {
+    /// The domain and the name of the operator, for a call in this function.
+    pub fn domain_and_name<'a>(&'a self, f: &'a Function) -> (&'a str, &'a str) {
+        match self {
+            Self::Op { domain, name } => (domain, name),
+            Self::Same(callee) => {
+                let rec = f.op(OpId(f.node(*callee).a));
+                (f.str(rec.domain), f.str(rec.name))
+            }
+        }
+    }
+}
+
 /// The attributes of a new call.
 pub(crate) enum NewAttrs {
     New(Vec<Attr>),

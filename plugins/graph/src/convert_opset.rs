@@ -18,7 +18,8 @@
 //! ```
 //!
 //! A function goes from each version to the next one until it imports `target`, so that each change of an operator is
-//! made once, whatever the two versions are. Most changes are read off the operators' records: an attribute that the next
+//! made once, whatever the two versions are. An argument that has to become an attribute may be computed from constants,
+//! whether or not a pass has folded it. Most changes are read off the operators' records: an attribute that the next
 //! version does not have goes where it has its default, a default that changed is stated. The rest are the rows of
 //! `opset_changes.rs`: attributes that became arguments (`Clip`, `Pad`, `Slice`, `Squeeze`, …) and the reverse, where the
 //! argument is constant; operators with other names (`Upsample`, `Scatter`); what was implied and is stated now (`Resize`
@@ -27,7 +28,7 @@
 //! `Inline` does with `operators`.
 //!
 //! Whatever `target` cannot express is an error that names every operator, with the reason: an operator or an element type
-//! that it does not have, an argument that would have to be an attribute and is not constant, an attribute with no
+//! that it does not have, an argument that would have to be an attribute and does not follow from constants, an attribute with no
 //! equivalent, a call about which too little is known, such as the rank of its argument. Nothing is changed then.
 //! Versions before 7 are not converted: broadcasting was another one. Neither are the operators of other domains, which
 //! have versions of their own.
@@ -37,14 +38,15 @@
 //! do not promise and the runtimes of these versions accept.
 
 use crate::{
+    computed::Computed,
     inline::{Asked, inline_bodies},
     opset_changes::{Move, NEGATIVE_AXES, Outcome, Row, Site, moves_of, row_of},
 };
 use relais_plugin_api::{
     boundary::record::formal_kind,
     build::CallChecker,
-    infer::{Checking, Typing, branch_contradiction},
-    ir::{ConstForm, MAIN, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
+    infer::{Checking, Operators, Typing, branch_contradiction},
+    ir::{ConstForm, Fuel, MAIN, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
     op::{Bodies, Body, CallRule, OpSchema},
     prelude::*,
 };
@@ -65,6 +67,9 @@ pub struct ConvertOpsetOptions {
     /// The version of ONNX's operator set that the functions of the module import afterwards.
     #[option(range = 7..=127)]
     pub target: u32,
+    /// The most nodes that the bodies of operators may add, as a multiple of those of the module.
+    #[option(default = 256, range = 1..=65_536)]
+    pub max_growth: u32,
 }
 
 /// Checks that the target exists.
@@ -117,7 +122,8 @@ pub fn convert_opset(module: &mut IRModule, cx: &PassCx<'_>, options: &ConvertOp
     let format = module.attr(FORMAT).and_then(ModuleAttr::as_int).unwrap_or(LEAST_FORMAT);
     let mut refused = Refused::default();
     if is_down {
-        expand(module, cx, target, &mut refused)?;
+        let mut fuel = Fuel::of_module(module, options.max_growth);
+        expand(module, cx, target, &mut fuel, &mut refused)?;
     }
     for name in &names {
         cx.check_cancelled()?;
@@ -130,8 +136,9 @@ pub fn convert_opset(module: &mut IRModule, cx: &PassCx<'_>, options: &ConvertOp
             continue;
         }
         let has_initializers = name == MAIN && format >= LEAST_FORMAT;
+        let (records, computed) = (Records::new(cx), Computed::new());
         let mut conversion =
-            Conversion { cx, records: Records::new(cx), refused: &mut refused, has_initializers, n_changed: 0 };
+            Conversion { cx, records, refused: &mut refused, has_initializers, computed, n_changed: 0 };
         let mut edit = Editor::new(f.clone());
         conversion.run(&mut edit, from, target)?;
         conversion.check(&f, edit.function());
@@ -250,7 +257,13 @@ fn operators(module: &IRModule) -> BTreeSet<String> {
 }
 
 /// Replaces calls of operators that an older version lacks by their bodies, and those of the operators in these.
-fn expand(module: &mut IRModule, cx: &PassCx<'_>, target: i64, refused: &mut Refused) -> Result<(), PassError> {
+fn expand(
+    module: &mut IRModule,
+    cx: &PassCx<'_>,
+    target: i64,
+    fuel: &mut Fuel,
+    refused: &mut Refused,
+) -> Result<(), PassError> {
     let mut records = Records::new(cx);
     let mut done: BTreeSet<String> = BTreeSet::new();
     let mut seen = operators(module);
@@ -273,8 +286,8 @@ fn expand(module: &mut IRModule, cx: &PassCx<'_>, target: i64, refused: &mut Ref
             return Ok(());
         }
         let names: Vec<String> = wanted.keys().cloned().collect();
-        let declined =
-            inline_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &names, without_kernels: false })?;
+        let mut asked = Asked { bodies: cx.bodies(), operators: &names, without_kernels: false };
+        let declined = inline_bodies(module, &mut asked, fuel)?;
         for (caller, operator, why) in declined {
             refused.enter(&caller);
             refused.add(NodeId::ABSENT, &operator, format!("it would be replaced by its body: {why}"));
@@ -310,6 +323,8 @@ struct Conversion<'a, 'c> {
     refused: &'a mut Refused,
     /// Whether the function has them, without making them inputs.
     has_initializers: bool,
+    /// The values that were computed because a call needed them.
+    computed: Computed,
     n_changed: usize,
 }
 
@@ -333,7 +348,7 @@ impl Conversion<'_, '_> {
             at = next;
         }
         set_import(edit.function_mut(), target);
-        if self.n_changed == 0 { Ok(()) } else { drop_unused(edit, &users) }
+        if self.n_changed == 0 { Ok(()) } else { drop_unused(edit, &users, &self.computed) }
     }
 
     /// Converts a function to the next or the previous version.
@@ -365,7 +380,8 @@ impl Conversion<'_, '_> {
                 return Ok(Action::Keep);
             }
             let Plan { name, old, new, row, moves } = plan;
-            let site = Site::new(at, &mut ops, users, id, (old, from), (new.as_deref(), to));
+            let computed = (&mut ops as &mut dyn Operators, &mut self.computed);
+            let site = Site::new(at, computed, users, id, (old, from), (new.as_deref(), to));
             match site.convert(name, *row, moves) {
                 Ok(Outcome::Same) => return Ok(Action::Keep),
                 Ok(Outcome::InPlace) => self.n_changed += 1,
@@ -488,13 +504,27 @@ fn misfit(record: &OpSchema, f: &Function, id: NodeId) -> Option<String> {
     None
 }
 
-/// Drops the constants that became attributes, and are not used any more.
-fn drop_unused(edit: &mut Editor, before: &Users) -> Result<(), PassError> {
-    let after = edit.analysis::<Users>();
-    edit.rebuild(&mut |at: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+/// Drops the constants that became attributes, and the calls that gave them, if nothing uses them any more.
+fn drop_unused(edit: &mut Editor, before: &Users, computed: &Computed) -> Result<(), PassError> {
+    let f = edit.function();
+    let mut uses = f.use_counts();
+    let may_go = |id: NodeId| {
         let was_used = id.index() >= before.n_nodes() || before.is_used(id);
-        let is_left = at.function().kind(id) == kind::CONSTANT && was_used && !after.is_used(id);
-        Ok(if is_left { Action::Drop } else { Action::Keep })
+        was_used && (f.kind(id) == kind::CONSTANT || computed.contains_key(&id))
+    };
+    let mut open: Vec<NodeId> = f.all_bindings().filter(|&id| uses[id.index()] == 0 && may_go(id)).collect();
+    let mut dropped: BTreeSet<NodeId> = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        dropped.insert(id);
+        for &operand in f.operands(id).iter().filter(|operand| !operand.is_absent()) {
+            uses[operand.index()] -= 1;
+            if uses[operand.index()] == 0 && may_go(operand) {
+                open.push(operand);
+            }
+        }
+    }
+    edit.rebuild(&mut |_: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+        Ok(if dropped.contains(&id) { Action::Drop } else { Action::Keep })
     })
 }
 

@@ -16,7 +16,7 @@
 //! is kept, and so is one whose evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Calls that share constants are judged together: two halves of a weight are as large as
 //! the weight, which is only removed if both are folded. Calls that add more are folded as long as all of them together
-//! add no more than one per cent. Constants that are no longer used are left to `DeadCodeElimination`.
+//! add no more than one per cent. What all of them take to be computed is bounded, too, by `max_work`. Constants that are no longer used are left to `DeadCodeElimination`.
 //!
 //! Only what the ONNX standard determines is folded. Where runtimes are known to differ, evaluators refuse, and where
 //! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`
@@ -29,6 +29,7 @@ use crate::{
     dead_code_elimination::may_be_left_off,
     exact::is_exact,
     fold_groups::{Budget, plan},
+    fold_work::Work,
     numbers::is_quantization,
 };
 use relais_plugin_api::{
@@ -48,6 +49,10 @@ pub struct FoldConstantOptions {
     /// The most that all folds beyond `max_growth` may add together, in per cent of the function's constants.
     #[option(default = 1, range = 0..=1000)]
     pub max_total_growth: i64,
+    /// The most steps that folding may take for each byte of the function's constants; 2^32 in all are always allowed.
+    /// A multiplication with an addition is a step, and so is a byte that is read.
+    #[option(default = 256, range = 1..=1_048_576)]
+    pub max_work: i64,
     /// Whether `QuantizeLinear`, `DequantizeLinear` and `DynamicQuantizeLinear` are folded.
     #[option(default = false)]
     pub quantization: bool,
@@ -92,14 +97,16 @@ type Declined = Vec<(NodeId, String)>;
     statistics(folded = "bindings replaced by what they come to"),
 )]
 pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantOptions) -> Result<(), PassError> {
-    let mut ops = cx.ops(edit.function());
+    let (mut ops, facts) = (cx.ops(edit.function()), cx.ops(edit.function()));
+    let macs = |call: CallView<'_>| facts.of(call)?.schema().map(|schema| schema.macs.clone());
+    let mut work = Work::new(edit.function(), options.max_work, &macs);
     let extent = Extent {
         max_growth: u64::try_from(options.max_growth).unwrap_or(0),
         max_total_growth: u64::try_from(options.max_total_growth).unwrap_or(0),
         quantization: if options.quantization { Quantization::Fold } else { Quantization::Keep },
         numbers: if options.exact { Numbers::Exact } else { Numbers::Determined },
     };
-    let (n_folded, declined) = fold(edit, &mut ops, extent);
+    let (n_folded, declined) = fold(edit, &mut ops, extent, &mut work);
     cx.count("folded", n_folded);
     for (call, reason) in declined {
         cx.remark(call, reason);
@@ -114,17 +121,17 @@ const MAX_ROUNDS: usize = 64;
 /// Folds the constants of a function, in one pass over it, and returns how many bindings were removed, and which calls
 /// stay. If a result was too large to be folded and constants have lost users since, it may no longer be: then another
 /// pass follows.
-fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, Declined) {
+fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, work: &mut Work<'_>) -> (usize, Declined) {
     let mut total = 0;
     let mut declined = Declined::new();
     for _ in 0..MAX_ROUNDS {
-        let (mut n_folded, is_too_large) = fold_once(edit, ops, extent, &mut declined);
+        let (mut n_folded, is_too_large) = fold_once(edit, ops, extent, work, &mut declined);
         total += n_folded;
         if !is_too_large {
             break;
         }
         if n_folded == 0 {
-            n_folded = fold_groups(edit, ops, extent, &mut declined);
+            n_folded = fold_groups(edit, ops, extent, work, &mut declined);
             total += n_folded;
         }
         if n_folded == 0 {
@@ -135,7 +142,13 @@ fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, D
 }
 
 /// Folds calls whose results are too large one by one, but not together.
-fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> usize {
+fn fold_groups(
+    edit: &mut Editor,
+    ops: &mut dyn Operators,
+    extent: Extent,
+    work: &mut Work<'_>,
+    declined: &mut Declined,
+) -> usize {
     let f = edit.function();
     let constants = || f.all_bindings().filter_map(|id| Some((f.node(id).aux, f.constant(id)?)));
     let all: u64 = constants().map(|(_, tensor)| stored_bytes(tensor)).fold(0, u64::saturating_add);
@@ -143,7 +156,7 @@ fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, decli
     let made = constants().filter(|(form, _)| *form == ConstForm::ANY.0).map(|(_, tensor)| stored_bytes(tensor)).sum();
     let allowed = (all / 100).saturating_mul(extent.max_total_growth);
     let budget = Budget { each: extent.max_growth, all: allowed.saturating_sub(made) };
-    let plan = plan(f, ops, budget, |ops, call| {
+    let plan = plan(f, ops, budget, work, |ops, call| {
         let Some(op) = call.op() else { return false };
         let effects = ops.effects(op);
         effects.is_mergeable() && effects.is_removable() && reason_to_keep(f, ops, call, op, extent).is_none()
@@ -181,7 +194,13 @@ fn reason_to_keep(
     is_inexact.then_some("runtimes may compute it to another last bit")
 }
 
-fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> (usize, bool) {
+fn fold_once(
+    edit: &mut Editor,
+    ops: &mut dyn Operators,
+    extent: Extent,
+    work: &mut Work<'_>,
+    declined: &mut Declined,
+) -> (usize, bool) {
     let projected_only = ProjectedOnly::of(edit.function());
     let uses = edit.function().use_counts();
     let is_too_large = Cell::new(false);
@@ -193,6 +212,7 @@ fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, decline
         uses,
         projected_only,
         extent,
+        work,
         is_too_large: &is_too_large,
         declined,
         names: None,
@@ -247,8 +267,9 @@ impl ExprFunctor for ConstantChecker {
     }
 }
 
-struct ConstantFolder<'a> {
+struct ConstantFolder<'a, 'w> {
     checker: ConstantChecker,
+    work: &'a mut Work<'w>,
     ops: &'a mut dyn Operators,
     /// How often each node was used before folding began; a constant, as often as the call that it replaces.
     uses: Vec<u32>,
@@ -261,7 +282,7 @@ struct ConstantFolder<'a> {
     names: Option<HashMap<String, usize>>,
 }
 
-impl Rebuild for ConstantFolder<'_> {
+impl Rebuild for ConstantFolder<'_, '_> {
     type Error = Infallible;
 
     fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
@@ -300,7 +321,7 @@ impl Rebuild for ConstantFolder<'_> {
     }
 }
 
-impl ConstantFolder<'_> {
+impl ConstantFolder<'_, '_> {
     /// The results of a call of constants, if they may replace it.
     fn evaluate(&mut self, f: &Function, call: CallView<'_>, op: OpId) -> Option<Vec<Tensor>> {
         // Without arguments there is nothing to fold: evaluating `ones(shape)` would only spell it out.
@@ -322,10 +343,19 @@ impl ConstantFolder<'_> {
         let budget = self.freed(f, call.args()).saturating_add(self.extent.max_growth);
         // Without a type, the reason for an evaluator's refusal is unknown. A result that is small enough would be
         // refused again.
-        if size_of(f, call.id).is_none_or(|size| size > budget) {
+        let size = size_of(f, call.id);
+        if size.is_none_or(|size| size > budget) {
             self.is_too_large.set(true);
         }
-        let values = match self.ops.evaluate(op, f, call.id, &inputs?, budget)? {
+        let inputs = inputs?;
+        // A larger result is refused before it is computed.
+        if size.is_none_or(|size| size <= budget)
+            && let Err(why) = self.work.take(call, &inputs)
+        {
+            self.declined.push((call.id, why));
+            return None;
+        }
+        let values = match self.ops.evaluate(op, f, call.id, &inputs, budget)? {
             Ok(values) => values,
             Err(error) => {
                 self.declined.push((call.id, error.to_string()));
@@ -441,7 +471,7 @@ fn truth(tensor: &Tensor) -> Option<bool> {
 }
 
 /// The tensor of a node whose contents are known and whose type determines its form.
-fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
+pub(crate) fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
     let contents = f.ty(known_value(f, id)?).shape()?;
     let values: Vec<i64> =
         contents.iter().map(|&dim| i64::try_from(Dim::from(dim).known()?).ok()).collect::<Option<_>>()?;

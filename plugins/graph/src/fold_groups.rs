@@ -4,7 +4,10 @@
 //! the concatenation that joins them in another order. It is judged as a whole: the bytes of the values that it leaves
 //! against those of the constants that nothing else uses.
 
-use crate::bytes::{size_of, stored_bytes};
+use crate::{
+    bytes::{size_of, stored_bytes},
+    fold_work::Work,
+};
 use relais_plugin_api::{infer::Operators, prelude::*};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -35,6 +38,7 @@ pub(crate) fn plan(
     f: &Function,
     ops: &mut dyn Operators,
     budget: Budget,
+    work: &mut Work<'_>,
     mut may_fold: impl FnMut(&dyn Operators, CallView<'_>) -> bool,
 ) -> Plan {
     let uses = f.use_counts();
@@ -57,7 +61,7 @@ pub(crate) fn plan(
                 }
                 left -= group.added;
             }
-            match members.iter().find(|&&id| !evaluate(f, ops, id, &mut evaluated)) {
+            match members.iter().find(|&&id| !evaluate(f, ops, id, work, &mut evaluated)) {
                 Some(&id) => {
                     n_refused += 1;
                     refused.insert(id);
@@ -74,7 +78,13 @@ pub(crate) fn plan(
 }
 
 /// Evaluates a call whose arguments are constants or were evaluated.
-fn evaluate(f: &Function, ops: &mut dyn Operators, id: NodeId, evaluated: &mut HashMap<NodeId, Tensor>) -> bool {
+fn evaluate(
+    f: &Function,
+    ops: &mut dyn Operators,
+    id: NodeId,
+    work: &mut Work<'_>,
+    evaluated: &mut HashMap<NodeId, Tensor>,
+) -> bool {
     if evaluated.contains_key(&id) {
         return true;
     }
@@ -82,6 +92,9 @@ fn evaluate(f: &Function, ops: &mut dyn Operators, id: NodeId, evaluated: &mut H
     let Some(op) = call.op() else { return false };
     let value = |arg: NodeId| evaluated.get(&arg).or_else(|| f.constant(arg)).cloned();
     let inputs: Vec<Option<Tensor>> = call.args().iter().map(|&arg| value(arg)).collect();
+    if work.take(call, &inputs).is_err() {
+        return false;
+    }
     let Some(Ok(values)) = ops.evaluate(op, f, id, &inputs, size) else { return false };
     let Ok([value]) = <[Tensor; 1]>::try_from(values) else { return false };
     evaluated.insert(id, value);

@@ -22,13 +22,16 @@
 //! Innermost calls go first. A function is inlined only where it and its caller import the same versions of the operator
 //! sets that it uses; others stay calls, with a remark. The functions stay in the module: `RemoveUnusedFunctions` takes
 //! those that nothing calls any more. A function that is called often is copied as often, so the model may grow; that is
-//! why no default pipeline inlines.
+//! why no default pipeline inlines. Functions that call each other twice double each time: at most `max_growth` times the
+//! nodes of the module are added (at least 65,536, at most 8,388,608), and the calls beyond stay, with a remark, or with
+//! `strict` an error.
 
 use relais_plugin_api::{
-    ir::{InlineError, Walk, WalkStep, inline_functions, inline_some_functions},
+    ir::{Declined, Fuel, InlineError, Walk, WalkStep, inline_some_functions},
     op::{Bodies, Body, OpError, OpSchema, add_bodies},
     prelude::*,
 };
+use std::collections::BTreeSet;
 
 /// Options of `Inline`.
 #[derive(PassOptions)]
@@ -40,6 +43,12 @@ pub struct InlineOptions {
     /// are replaced, too.
     #[option(default = false)]
     pub without_kernels: bool,
+    /// The most nodes that are added, as a multiple of those of the module.
+    #[option(default = 256, range = 1..=65_536)]
+    pub max_growth: u32,
+    /// Whether a call that stays because of `max_growth` is an error.
+    #[option(default = false)]
+    pub strict: bool,
 }
 
 /// The bodies of operators outside the domains that are described completely, and those that are requested.
@@ -105,14 +114,27 @@ fn can_inline(_: &IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<
     check = can_inline,
 )]
 pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<(), PassError> {
-    let InlineOptions { operators, without_kernels } = options;
+    let InlineOptions { operators, without_kernels, max_growth, strict } = options;
     let mut asked = Asked { bodies: cx.bodies(), operators, without_kernels: *without_kernels };
     let added = add_bodies(module, &mut asked)?;
-    let inlined = inline_functions(module).map_err(recursive)?;
+    let mut fuel = Fuel::of_module(module, *max_growth);
+    let inlined = inline_some_functions(module, &|_| true, &mut fuel).map_err(recursive)?;
     cx.count("inlined", inlined.n_calls);
     remove_unused(module, &added.functions);
+    let (too_large, declined): (Vec<_>, Vec<_>) =
+        inlined.declined.iter().partition(|(.., reason)| *reason == Declined::TooLarge);
+    if let Some((caller, callee, _)) = too_large.first() {
+        let why = beyond(callee, &fuel);
+        if *strict {
+            return Err(PassError::new(why).code("F004").in_function(caller).help(MORE));
+        }
+        if cx.wants_remarks() {
+            let note = format_args!("calls in {} functions stay for this reason", callers(&too_large));
+            cx.diagnostic(Diagnostic::note(why).code("F004").in_function(caller).with_note(note).help(MORE));
+        }
+    }
     if cx.wants_remarks() {
-        for (caller, callee, reason) in &inlined.declined {
+        for (caller, callee, reason) in declined {
             let remark = Diagnostic::note(format_args!("the call of `@{callee}` stays: {reason}"));
             cx.diagnostic(remark.code("F002").in_function(caller));
         }
@@ -122,6 +144,18 @@ pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -
         }
     }
     Ok(())
+}
+
+const MORE: &str = "functions that call each other several times grow with each; `Inline.max_growth` allows more";
+
+/// The number of functions that calls stay in.
+fn callers(declined: &[&(String, String, Declined)]) -> usize {
+    declined.iter().map(|(caller, ..)| caller).collect::<BTreeSet<_>>().len()
+}
+
+/// Why a call stays once the fuel is used up.
+fn beyond(callee: &str, fuel: &Fuel) -> String {
+    format!("the call of `@{callee}` stays: inlining would add more than {} nodes to the module", fuel.all())
 }
 
 fn recursive(error: InlineError) -> PassError {
@@ -137,14 +171,15 @@ fn remove_unused(module: &mut IRModule, bodies: &[String]) {
     }
 }
 
-/// Replaces calls of operators by these bodies, and leaves calls of the module's own functions alone. Returns the calls
-/// that stay: the function they are in, the operator, and the reason.
+/// Replaces calls of operators by these bodies, as far as the fuel is enough for the nodes that are added, and leaves calls of the module's own functions
+/// alone. Returns the calls that stay: the function they are in, the operator, and the reason.
 pub(crate) fn inline_bodies(
     module: &mut IRModule,
     bodies: &mut dyn Bodies,
+    fuel: &mut Fuel,
 ) -> Result<Vec<(String, String, String)>, PassError> {
     let added = add_bodies(module, bodies)?;
-    let inlined = inline_some_functions(module, &|name| added.functions.iter().any(|added| added == name));
+    let inlined = inline_some_functions(module, &|name| added.functions.iter().any(|added| added == name), fuel);
     let inlined = inlined.map_err(recursive)?;
     remove_unused(module, &added.functions);
     let without_body = added.declined.into_iter().map(|(caller, operator, why)| (caller, operator, why.to_string()));

@@ -34,7 +34,7 @@ use crate::{
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, Dims, inline_some_functions, kind},
+    ir::{AttrData, Dims, Fuel, inline_some_functions, kind},
     op::OpError,
     prelude::*,
     prim::{ORIGINS, n_outputs},
@@ -273,7 +273,9 @@ fn lower_groups(
                 }
             }
         }
-        inline_some_functions(module, &|name| inlined.iter().any(|group| group == name)).map_err(PassError::new)?;
+        let mut fuel = Fuel::of_module(module, Fuel::GROWTH);
+        inline_some_functions(module, &|name| inlined.iter().any(|group| group == name), &mut fuel)
+            .map_err(PassError::new)?;
         let callers = callers(module);
         for name in inlined {
             match callers.contains_key(&name) {

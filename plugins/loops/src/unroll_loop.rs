@@ -25,15 +25,15 @@
 //! `alloc` on the stack is written out, whatever its steps. The metadata `auto_unroll_max_step` and `unroll_explicit` (0 or
 //! 1) of a loop or a `when` take the place of `auto_max_step` and `explicit_unroll` in it.
 //!
-//! A function grows by at most 1,048,576 bindings: a loop that would make more is left alone, or an error if it is
-//! `unrolled`.
+//! A function grows by at most `max_growth` times its nodes (at least 65,536, at most 8,388,608 bindings): a loop that would
+//! make more is left alone, or an error if it is `unrolled`.
 //!
 //! `Simplify` before it makes more extents constant. TVM's pass differs: it refuses an `unrolled` loop with a negative
 //! extent, its product of turns and steps overflows, and it has no limit. A remark says where it would unroll a loop by that.
 
 use crate::program::{Loop, call, is_program, set_kind};
 use relais_plugin_api::{
-    ir::{AttrValue, BlockId, Imm, StrId, Walk, WalkStep, kind},
+    ir::{AttrValue, BlockId, Fuel, Imm, StrId, Walk, WalkStep, kind},
     prelude::*,
     prim::{CoreOp, LoopKind, LoopOps},
 };
@@ -57,15 +57,15 @@ pub struct UnrollLoopConfig {
     /// Whether loops are unrolled whose variables are indices into memory on the stack.
     #[option(default = false)]
     unroll_local_access: bool,
+    /// The most bindings that are made, as a multiple of the function's nodes. TVM has no such limit.
+    #[option(default = 256, range = 1..=65_536)]
+    max_growth: u32,
 }
 
 config_option! {
     "tir.UnrollLoop": UnrollLoopConfig, aliases = ["tirx.UnrollLoop"],
     doc = "How loops are unrolled."
 }
-
-/// The most bindings by which a function grows.
-const MOST_BINDINGS: u64 = 1 << 20;
 
 /// The metadata that stands for `auto_max_step` within a node.
 const MAX_STEP: &str = "auto_unroll_max_step";
@@ -183,14 +183,16 @@ struct Planner<'a> {
     is_local_index: Vec<bool>,
     here: Counters,
     /// The number of bindings that unrolling adds.
-    n_added: u64,
+    /// The bindings that may still be made.
+    fuel: Fuel,
     plan: HashMap<NodeId, Plan>,
 }
 
 impl<'a> Planner<'a> {
     fn new(f: &'a Function, ops: &'a LoopOps, config: &'a UnrollLoopConfig, cx: &'a PassCx<'a>) -> Self {
         let is_local_index = if config.unroll_local_access { local_indices(f, ops) } else { Vec::new() };
-        Self { f, ops, config, cx, is_local_index, here: Counters::default(), n_added: 0, plan: HashMap::new() }
+        let fuel = Fuel::of_growth(f.n_nodes(), config.max_growth);
+        Self { f, ops, config, cx, is_local_index, here: Counters::default(), fuel, plan: HashMap::new() }
     }
 
     fn plan(mut self) -> Result<HashMap<NodeId, Plan>, PassError> {
@@ -270,10 +272,11 @@ impl<'a> Planner<'a> {
         }
         let n_turns = turns.unwrap_or(0);
         let n_added = n_turns.saturating_sub(1).saturating_mul(size.max(1));
-        if is_unrolled && within.is_explicit && n_added > MOST_BINDINGS - self.n_added {
-            let message = format_args!("unrolling the loop makes more than {MOST_BINDINGS} bindings");
+        if is_unrolled && within.is_explicit && !self.fuel.take(n_added) {
+            let message = format_args!("unrolling the loop makes more than {} bindings", self.fuel.all());
             if loop_kind == Some(LoopKind::Unrolled) {
-                let help = "make it a serial loop, or split it and unroll the inner one";
+                let help =
+                    "make it a serial loop, split it and unroll the inner one, or raise `tir.UnrollLoop.max_growth`";
                 return Err(PassError::new(message).at(id).help(help));
             }
             self.cx.remark(id, message);
@@ -298,7 +301,6 @@ impl<'a> Planner<'a> {
         }
         let is_fake = config.auto_max_extent == 1 && turns.is_some_and(|turns| turns <= 1);
         if is_fake || is_unrolled && within.is_explicit {
-            self.n_added += n_added;
             self.plan.insert(id, Plan::Unroll(n_turns));
             return Ok(size.saturating_mul(n_turns));
         }

@@ -172,7 +172,7 @@ fn r23_an_editor_offers_passes_and_their_options() {
     }
     assert_eq!(
         pipeline.completions("\"FoldConstant\", options = { "),
-        ["exact", "max_growth", "max_total_growth", "quantization"]
+        ["exact", "max_growth", "max_total_growth", "max_work", "quantization"]
     );
     assert_eq!(pipeline.completions("\"InferType\", options = { "), ["strict"]);
     let shown = pipeline.hover("pass = \"FoldCons");

@@ -6,6 +6,7 @@ mod bad_input;
 mod bad_passes;
 mod bad_plugins;
 mod bodies;
+mod budgets;
 mod build;
 mod checked;
 mod checked_parts;

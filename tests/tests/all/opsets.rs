@@ -1,7 +1,7 @@
 //! Models converted to other operator sets: `--target-opset`, the pass `ConvertOpset`, the pipeline `modern`.
 
 use relais_tests::{
-    cli::run_text as run,
+    cli::{files, quick_folder, relais, run_text as run},
     venv::{judge_models, some_cases},
 };
 
@@ -193,4 +193,82 @@ fn modern_operators_take_the_place_of_what_is_written_out() {
         assert!(text.contains(&format!("\"\": {target}")) && text.contains("Gelu("), "{text}");
         assert_eq!(text.contains("Swish("), is_there, "{text}");
     }
+}
+
+/// Folding would make it possible, and need not come first.
+#[test]
+fn arguments_that_follow_from_constants_become_attributes() {
+    let model = "def @main(%x: Tensor[(N, 4, 3), float32]) -> (%y, %z) #[opset = {\"\": 18}] {
+  %a = const(int64, [1]);
+  %b = const(int64, [0]);
+  %axes = Add(%a, %b);
+  %y = ReduceMean(%x, %axes);
+  %both = Concat(%a, %b, axis = 0);
+  %z = ReduceMax(%x, %both, keepdims = 0);
+  (%y, %z)
+}";
+    for more in [&[][..], &["-O3"]] {
+        let (text, said) = run(model, &[&["--target-opset", "13", "--check"], more].concat());
+        said.expect_success();
+        assert!(text.contains("axes = [1]") && text.contains("axes = [1, 0]"), "{text}");
+        assert!(!text.contains("Concat") && !text.contains("Add"), "{text}");
+    }
+    // An input is no constant.
+    let open = model.replace("]) -> ", "], %a: Tensor[(1), int64]) -> ").replace("  %a = const(int64, [1]);\n", "");
+    let (_, said) = run(&open, &["--target-opset", "13"]);
+    assert!(said.expect_failure().stderr.contains("its argument `axes` is not constant"));
+}
+
+/// It is said once, and there is nothing to reproduce: the user asked for what cannot be done.
+#[test]
+fn a_refusal_is_said_once_and_leaves_no_reproducer() {
+    let folder = quick_folder();
+    let [input, output] = ["in.relay", "out.relay"].map(|name| folder.path().join(name).display().to_string());
+    let model = "def @main(%x: Tensor[(2), float32], %k: Tensor[(1), int64]) #[opset = {\"\": 17}] { %s = Slice(%x, %k, %k); %s }";
+    std::fs::write(&input, model).unwrap();
+    let stderr = relais(["run", &input, "-o", &output, "--target-opset", "8"]).expect_failure().stderr;
+    assert_eq!(stderr.matches("its argument `starts` is not constant").count(), 1, "{stderr}");
+    assert!(
+        stderr.contains("pass `relais.ConvertOpset` of plugin") && stderr.contains("nothing was written"),
+        "{stderr}"
+    );
+    assert_eq!(files(folder.path()), ["in.relay"]);
+}
+
+#[test]
+fn nothing_is_computed_over_a_size_of_zero() {
+    let model =
+        "def @main(%x: Tensor[(0, 2), float32]) -> (%y) #[opset = {\"\": 9}] { %y = Softmax(%x, axis = 0); %y }";
+    let (text, said) = run(model, &["--target-opset", "13"]);
+    said.expect_success();
+    assert!(text.contains("%y: Tensor[(0, 2), float32] = Softmax(%x, axis = -1)"), "{text}");
+}
+
+/// `Hardmax` has one result in every version: what the input had wrong stays, and no pass is blamed.
+#[test]
+fn a_call_with_results_that_no_version_has_stays_as_it_is() {
+    let model = "def @main(%x: Tensor[(3, 2), float32]) -> (%a) #[opset = {\"\": 9}] {
+  %1 = Hardmax(%x, axis = 0) -> 2;
+  %a = %1[0];
+  %b = %1[1];
+  %a
+}";
+    let (text, said) = run(model, &["--target-opset", "13"]);
+    said.expect_success();
+    assert!(text.contains("Hardmax(%x, axis = 0) -> 2"), "{text}");
+}
+
+/// The sizes may be 0 where the shape is computed.
+#[test]
+fn a_shape_that_allows_zeros_is_named() {
+    let model = "def @main(%x: Tensor[(N, 12), float32]) -> (%y) #[opset = {\"\": 18}] {
+  %k = const(int64, [3, 4]);
+  %s = Shape(%x, start = 0, end = 1);
+  %c = Concat(%s, %k, axis = 0);
+  %y = Reshape(%x, %c, allowzero = 1);
+  %y
+}";
+    let (_, said) = run(model, &["--target-opset", "13"]);
+    let stderr = said.expect_failure().stderr;
+    assert!(stderr.contains("it has `allowzero`, which came with version 14"), "{stderr}");
 }

@@ -297,3 +297,18 @@ fn two_runs_on_one_output_leave_one_whole_result() {
     assert_eq!(fs::read(here.join("out.onnx")).unwrap(), fs::read(here.join("alone.onnx")).unwrap());
     assert_eq!(leftovers(&here), Vec::<String>::new());
 }
+
+/// A name that other programs take for another format: `model.ort` would be no model to any of them.
+#[test]
+fn an_output_is_not_named_like_the_formats_of_others() {
+    let here = workshop("named-like-others");
+    for (name, what) in [("out.ort", "the format that onnxruntime has"), ("out.safetensors", "weights alone")] {
+        let stderr = run(&here, &format!("m.onnx -o {name}")).expect_failure().stderr;
+        let expected = format!("output `{name}` would be taken for {what}");
+        assert!(stderr.contains(&expected) && stderr.contains("(`.onnx`)"), "{stderr}");
+        assert!(!here.join(name).exists());
+    }
+    // Any other name says nothing, and the format is the model's.
+    run(&here, "m.relay -o out.txt").expect_success();
+    assert!(fs::read_to_string(here.join("out.txt")).unwrap().starts_with("def @main"));
+}

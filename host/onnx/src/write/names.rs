@@ -106,6 +106,15 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The text of a name that was chosen; empty if there is none.
+    fn shown(&self, name: Name) -> &str {
+        match name {
+            Name::Own(name) => self.text(name),
+            Name::Fresh(fresh) => &self.fresh[fresh as usize],
+            Name::None | Name::Wanted(_) => "",
+        }
+    }
+
     /// The text of a name in the function.
     fn text(&self, name: NameId) -> &'a str {
         self.f.str(self.scope.names.name(name))
@@ -425,6 +434,12 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 }
                 name => name,
             };
+            // An output that is listed again is the same `Identity`.
+            let is_again = |output: &Output| output.identity_of == Some(value) && output.name == self.names.shown(name);
+            if identity_of.is_some() && outputs.iter().any(is_again) {
+                outputs.push(Output { name: self.names.shown(name).to_owned(), identity_of: None });
+                continue;
+            }
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
@@ -434,12 +449,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if is_owner {
                 frame.imposed.insert(value, name);
             }
-            let name = match name {
-                Name::Own(name) => self.names.text(name).to_owned(),
-                Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
-                Name::None | Name::Wanted(_) => String::new(),
-            };
-            outputs.push(Output { name, identity_of });
+            outputs.push(Output { name: self.names.shown(name).to_owned(), identity_of });
         }
         self.names.outputs.insert(block, outputs);
         Ok(())

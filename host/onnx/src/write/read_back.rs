@@ -180,6 +180,18 @@ fn operator(f: &Function, id: NodeId) -> (&str, &str, &str) {
     }
 }
 
+/// The types that a value is declared with as an output, which a model may do whatever else is known of the value.
+fn declared_types(f: &Function, id: NodeId) -> Vec<TypeId> {
+    let of_outputs = |graph: NodeId| match f.attrs(graph).meta(meta::OUTPUT_TYPES) {
+        Some(AttrValue::Types(types)) => {
+            let outputs = types.types().zip(f.results(f.block_of(graph)));
+            outputs.filter(|&(_, &result)| result == id).map(|(ty, _)| ty).collect()
+        }
+        _ => Vec::new(),
+    };
+    (0..f.n_nodes()).map(NodeId::from_index).flat_map(of_outputs).collect()
+}
+
 fn callee(f: &Function, id: NodeId) -> Option<&str> {
     let Expr::Call(call) = f.expr(id) else { return None };
     match f.expr(call.callee()) {
@@ -524,7 +536,9 @@ impl<'a, 'w> Comparer<'a, 'w> {
     /// Whether the type that is stated, if it is, may be the value's.
     fn same_type(&self, x: NodeId, y: NodeId) -> Compared {
         let (a, b) = (self.f.type_id(x), self.g.type_id(y));
-        if b == TypeId::UNKNOWN || agree_across((self.f, a), (self.g, b)) { Ok(()) } else { differ("another type") }
+        let may_be = |ty| agree_across((self.f, ty), (self.g, b));
+        let is_same = b == TypeId::UNKNOWN || may_be(a) || declared_types(self.f, x).into_iter().any(may_be);
+        if is_same { Ok(()) } else { differ("another type") }
     }
 
     /// The attributes, of which those with graphs are compared by name here.

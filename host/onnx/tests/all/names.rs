@@ -117,3 +117,21 @@ fn types_are_stated_whole() {
     let pattern = b"\x0a\x01s\x12\x02\x22\x00";
     assert!(!bytes.windows(pattern.len()).any(|window| window == pattern));
 }
+
+/// Runtimes take an output that is listed twice.
+#[test]
+fn an_output_is_listed_twice_under_its_name() {
+    let listed = |results: &str, more: &str| {
+        let text = format!(
+            "def @main(%x: Tensor[(2), float32]) -> (%y, %y, %z) #[opset = {{\"\": 17}}] {{ {more} {results} }}"
+        );
+        let module = text::parse_str(&text).unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let (_, back) = written(&module);
+        text::print_function("main", back.main().unwrap(), &text::PrintOptions::default())
+    };
+    let same = listed("(%y, %y, %z)", "%y = Exp(%x); %z = Neg(%y);");
+    assert!(same.contains("(%y, %y, %z)") && !same.contains("Identity"), "{same}");
+    // The value is an input, whose name is another one.
+    let passed_on = listed("(%x, %x, %x)", "");
+    assert!(passed_on.contains("(%y, %y, %z)") && passed_on.matches("Identity(%x)").count() == 2, "{passed_on}");
+}

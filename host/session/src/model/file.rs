@@ -24,7 +24,29 @@ pub enum Format {
     Text,
 }
 
+/// The ends of the names of files that programs take for something other than ONNX, and what that is.
+const OTHERS: &[(&str, &str)] = &[
+    ("engine", "an engine of TensorRT"),
+    ("h5", "a model of Keras"),
+    ("keras", "a model of Keras"),
+    ("mlmodel", "a model of Core ML"),
+    ("npz", "arrays of NumPy"),
+    ("onnxtxt", "the text form of the package `onnx`"),
+    ("ort", "the format that onnxruntime has for small devices"),
+    ("pt", "a model of PyTorch"),
+    ("pth", "a model of PyTorch"),
+    ("safetensors", "weights alone"),
+    ("tflite", "a model of TensorFlow Lite"),
+    ("xml", "a model of OpenVINO"),
+];
+
 impl Format {
+    /// What a file of this name would be taken for, if that is neither ONNX nor the text form.
+    pub fn of_others(path: &Path) -> Option<&'static str> {
+        let end = path.extension()?.to_str()?;
+        OTHERS.iter().find(|(other, _)| *other == end).map(|(_, what)| *what)
+    }
+
     /// The format that a file's name ends in: `.onnx` or `.relay`.
     pub fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {

@@ -135,6 +135,28 @@ pub(super) fn convert_dtype_last(spec: &mut PipelineSpec, dtype: &Argument) -> R
     Ok(())
 }
 
+/// The passes that convert to an operator set or an element type, as the user asks for by an argument.
+///
+/// # Errors
+/// Returns the faults of the built-in pipelines; they have none.
+pub(super) fn converting_passes(
+    opset: Option<&Argument<u32>>,
+    dtype: Option<&Argument>,
+) -> Result<Vec<String>, Faults> {
+    let wanted = [opset.map(|_| OPSET), dtype.map(|_| DTYPE)];
+    let mut passes = Vec::new();
+    for built_in in wanted.into_iter().flatten() {
+        let names = read_built_in(built_in)?.nodes.iter().filter_map(|step| pass_name(&step.value)).collect::<Vec<_>>();
+        passes.extend(names);
+    }
+    Ok(passes)
+}
+
+/// Whether a pass is the one of a name without the prefix of shipped ones.
+pub(super) fn is_shipped(pass: &str, name: &str) -> bool {
+    pass.strip_prefix("relais.") == Some(name)
+}
+
 /// Moves the steps of a built-in pipeline to another one, with the values that `given` returns for options of its passes.
 /// Returns where they are; they are not among the steps of that one yet.
 fn take_steps(

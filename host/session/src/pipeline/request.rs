@@ -1,7 +1,7 @@
 //! The pipeline of a request.
 
 use super::{
-    around::{convert_dtype_last, convert_opset_first, rewrite_first},
+    around::{convert_dtype_last, convert_opset_first, converting_passes, is_shipped, rewrite_first},
     named::{of_pass_list, of_passes, pipeline, read_built_in, set_options},
 };
 use crate::argument::Argument;
@@ -125,6 +125,12 @@ impl PipelineRequest {
         }
         self.adjust(&mut spec)?;
         Ok((spec, faults))
+    }
+
+    /// Whether a pass does what an argument of its own asks for: one that says that it cannot be done refuses the request.
+    pub(crate) fn asks_for(&self, pass: &str) -> bool {
+        let passes = converting_passes(self.target_opset.as_ref(), self.dtype.as_ref()).unwrap_or_default();
+        passes.iter().any(|name| is_shipped(pass, name))
     }
 
     /// The texts of all rules, which can be parsed.

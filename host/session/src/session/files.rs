@@ -63,6 +63,10 @@ impl<'r> Files<'r> {
 impl OutputRequest {
     /// Refuses what contradicts itself.
     fn check(&self, destination: &Destination) -> Result<(), Error> {
+        if let Some(other) = Format::of_others(&self.path) {
+            let error = Error::new(format_args!("output `{}` would be taken for {other}", self.path.display()));
+            return Err(error.with_help("models are written as ONNX (`.onnx`) or in the text form (`.relay`)"));
+        }
         if destination.file().is_none() && matches!(self.external_data, ExternalData::External { .. }) {
             let error =
                 Error::new(format_args!("beside output `{}` there is no place for weights", self.path.display()));

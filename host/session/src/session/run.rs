@@ -104,7 +104,8 @@ impl Run<'_> {
         };
         self.course.report = report;
         if let Some(reproducers) = &self.request.reproducers {
-            let write = || reproducers.write(pipeline, &self.course.report, catalogue);
+            let asked = (&self.request.pipeline, pipeline);
+            let write = || reproducers.write(asked, &self.course.report, catalogue);
             let (written, why) = self.folder.after(write);
             self.course.reproducers = written;
             let notice = why.map(|why| Notice::warning(format_args!("no reproducer was written: {why}")));

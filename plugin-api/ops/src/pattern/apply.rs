@@ -57,8 +57,7 @@ pub fn apply_with(
         let stats = drive_with(editor, relations, rule, ops, options)?;
         match stats.settled {
             true => Ok(stats),
-            false => Err(PassError::new(format_args!("still rewriting after {} rounds", stats.n_rounds))
-                .help("make sure that no rewrite undoes another one's work")),
+            false => Err(stats.unsettled()),
         }
     };
     let skipped = &mut |why: &str| explain(NodeId::ABSENT, why);
@@ -365,7 +364,11 @@ impl<'m> Matcher<'m> {
                 }
             }
             let maker = Maker { compute: self.compute, program, known: &self.known, rule, found: &self.found };
-            match maker.rewrite(call, cx) {
+            let made = maker.rewrite(call, cx).and_then(|rewrite| match cx.refused() {
+                Some(why) => Err(format!("the right side is refused: {why}")),
+                None => Ok(rewrite),
+            });
+            match made {
                 Ok(rewrite) => {
                     let mut alive = Values::new();
                     rule.results.iter().for_each(|made| made.nodes(&self.found, &mut alive));

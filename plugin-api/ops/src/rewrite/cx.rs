@@ -184,6 +184,11 @@ impl<'a> RewriteCx<'a> {
         self.stage.operands()
     }
 
+    /// Why the type relation of an operator refuses one of the calls that were made.
+    pub(crate) fn refused(&self) -> Option<String> {
+        self.stage.refused(self.function).map(|(name, error)| format!("`{name}` does not take its arguments: {error}"))
+    }
+
     /// Forgets all nodes that were made.
     pub(crate) fn forget_made(&mut self) {
         self.stage.clear(self.function);

@@ -48,6 +48,15 @@ pub struct DriveStats {
     pub last: Option<(NodeId, String)>,
 }
 
+impl DriveStats {
+    /// The failure of a rewrite that does not settle.
+    pub fn unsettled(&self) -> PassError {
+        PassError::new(format_args!("still rewriting after {} rounds", self.n_rounds))
+            .code("R004")
+            .help("make sure that no rewrite undoes another one's work")
+    }
+}
+
 /// A rewrite's function.
 pub type RewriteFn<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + 'r;
 

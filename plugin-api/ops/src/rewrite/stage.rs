@@ -178,6 +178,16 @@ impl Stage {
         ((id.0 & !STAGED) - first) as usize
     }
 
+    /// The first call that the type relation of its operator refuses: the operator's name, and why.
+    pub fn refused<'a>(&'a self, f: &'a Function) -> Option<(&'a str, &'a OpError)> {
+        self.made.nodes.iter().find_map(|staged| {
+            let (_, error) =
+                staged.fault.as_ref().filter(|(_, error)| !error.is_unsupported() && !error.is_broken())?;
+            let NewNode::Call { callee, .. } = &staged.node else { return None };
+            Some((callee.domain_and_name(f).1, error))
+        })
+    }
+
     /// The nodes that those which were made use.
     pub fn operands(&self) -> impl Iterator<Item = NodeId> + '_ {
         let operands = self.made.nodes.iter().flat_map(|staged| match &staged.node {
@@ -261,13 +271,7 @@ impl Stage {
         if is_plain && last.is_alike() {
             return Ok(last.results.clone());
         }
-        let (domain, name) = match callee {
-            Callee::Op { domain, name } => (&**domain, &**name),
-            Callee::Same(callee) => {
-                let rec = f.op(OpId(f.node(*callee).a));
-                (f.str(rec.domain), f.str(rec.name))
-            }
-        };
+        let (domain, name) = callee.domain_and_name(f);
         let recs: SmallVec<[AttrRec; 8]>;
         let (attrs_of, attrs): (&Function, &[AttrRec]) = match attrs {
             NewAttrs::New(attrs) if attrs.is_empty() => (f, &[]),

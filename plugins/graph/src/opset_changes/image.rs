@@ -56,7 +56,7 @@ pub(super) fn grid_sample_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> 
 }
 
 /// The constant factors of the sizes, in this argument.
-fn scales(s: &Site<'_, '_>, at: usize) -> Result<Vec<f32>, String> {
+fn scales(s: &mut Site<'_, '_>, at: usize) -> Result<Vec<f32>, String> {
     Ok(s.constant(at)?.and_then(|scales| scales.to_f32s()).unwrap_or_default())
 }
 

@@ -177,8 +177,13 @@ pub(super) fn softmax_up(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
         s.state("axis", axis as i64);
         return Ok(Outcome::Same);
     }
+    if dims.iter().any(|dim| dim.known() == Some(0)) {
+        // Over whichever axis, nothing is computed.
+        s.state("axis", -1_i64);
+        return Ok(Outcome::Same);
+    }
     // A size of 0 means to `Reshape` the size that is there, which is another one behind the second axis.
-    if dims.iter().skip(2).any(|dim| dim.known().is_none_or(|size| size == 0)) {
+    if dims.iter().skip(2).any(|dim| dim.known().is_none()) {
         return Err("it is over several axes, whose sizes are not known".to_owned());
     }
     let input = s.args[0];

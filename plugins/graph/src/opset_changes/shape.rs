@@ -29,7 +29,8 @@ pub(super) fn pad_wrap_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
 
 pub(super) fn reshape_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
     if s.int("allowzero").unwrap_or(0) != 0 {
-        if s.constant_ints(1)?.is_none_or(|shape| shape.contains(&0)) {
+        let may_be = |why| format!("it has `allowzero`, which came with version 14, and may give a size of 0: {why}");
+        if s.constant_ints(1).map_err(may_be)?.is_none_or(|shape| shape.contains(&0)) {
             return Err("it gives a size of 0, which `allowzero` allows since version 14".to_owned());
         }
         s.drop_attrs(&["allowzero"]);

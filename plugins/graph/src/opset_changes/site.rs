@@ -1,8 +1,9 @@
 //! One call that is converted to a neighbouring version.
 
+use crate::computed::{Computed, value_of};
 use relais_plugin_api::{
     build::Builder,
-    infer::TypeRelations,
+    infer::Operators,
     ir::{AttrData, AttrRec, AttrValue, Dims, Users, attr_flag, attr_kind},
     op::OpSchema,
     prelude::*,
@@ -53,7 +54,9 @@ pub(super) enum Form {
 /// A call that is converted to a neighbouring version.
 pub(crate) struct Site<'s, 'r> {
     at: &'s mut RebuildCx<'r>,
-    ops: &'s mut dyn TypeRelations,
+    ops: &'s mut dyn Operators,
+    /// The values that were computed because a call needed them.
+    computed: &'s mut Computed,
     users: &'s Users,
     pub(super) id: NodeId,
     /// The record in the version that the call is written for, and in the other one, if it has the operator.
@@ -71,14 +74,14 @@ pub(crate) struct Site<'s, 'r> {
 impl<'s, 'r> Site<'s, 'r> {
     pub(crate) fn new(
         at: &'s mut RebuildCx<'r>,
-        ops: &'s mut dyn TypeRelations,
+        (ops, computed): (&'s mut dyn Operators, &'s mut Computed),
         users: &'s Users,
         id: NodeId,
         (old, from): (&'s OpSchema, i64),
         (new, to): (Option<&'s OpSchema>, i64),
     ) -> Self {
         let args = at.function().call(id).map_or_else(Vec::new, |call| call.args().to_vec());
-        Self { at, ops, users, id, old, new, from, to, args, dropped: Vec::new(), stated: Vec::new() }
+        Self { at, ops, computed, users, id, old, new, from, to, args, dropped: Vec::new(), stated: Vec::new() }
     }
 
     /// Converts the call of an operator: by the row of the table for the version, if there is one, else by the records,
@@ -87,6 +90,10 @@ impl<'s, 'r> Site<'s, 'r> {
         let f = self.at.function();
         if f.call(self.id).and_then(CallView::op).is_some_and(|op| f.op(op).version != 0) {
             return Err("the call has a version of its own".to_owned());
+        }
+        if f.n_results(self.id).is_some_and(|n_results| n_results > usize::from(self.old.outputs.1)) {
+            // No version has such a call, and a conversion of it would lack the results beyond.
+            return Ok(Outcome::Same);
         }
         if self.args.len() < usize::from(self.old.inputs.0) {
             return Err("it has too few arguments".to_owned());
@@ -139,18 +146,19 @@ impl<'s, 'r> Site<'s, 'r> {
         self.old.formal_input(index).map_or_else(|| index.to_string(), |formal| formal.name.clone())
     }
 
-    /// An argument that must be constant.
-    pub(super) fn constant(&self, index: usize) -> Result<Option<Tensor>, String> {
+    /// An argument that must be constant, or follow from constants.
+    pub(super) fn constant(&mut self, index: usize) -> Result<Option<Tensor>, String> {
         let Some(arg) = self.arg(index) else { return Ok(None) };
-        match self.f().constant(arg) {
+        let f = self.at.function();
+        match f.constant(arg).cloned().or_else(|| value_of(f, self.ops, arg, self.computed)) {
             Some(tensor) if tensor.len() > MOST => Err(format!("its argument `{}` is too large", self.name_of(index))),
-            Some(tensor) => Ok(Some(tensor.clone())),
+            Some(tensor) => Ok(Some(tensor)),
             None => Err(format!("its argument `{}` is not constant", self.name_of(index))),
         }
     }
 
     /// A list of integers that must be constant.
-    pub(super) fn constant_ints(&self, index: usize) -> Result<Option<Vec<i64>>, String> {
+    pub(super) fn constant_ints(&mut self, index: usize) -> Result<Option<Vec<i64>>, String> {
         Ok(self.constant(index)?.and_then(|tensor| tensor.to_i64s()))
     }
 

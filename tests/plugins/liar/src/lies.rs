@@ -121,6 +121,24 @@ fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     Rewrite::Replace(cx.constant(zero))
 }
 
+/// Makes a sum of one value.
+#[rewrite_pass(name = "liar.AddsOne", required = ["relais.InferType"], ops = ["Relu"])]
+fn adds_one(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Replace(cx.call("Add", &call.args()[..1]))
+}
+
+/// Replaces each call by an equal one, without end.
+#[rewrite_pass(name = "liar.NeverSettles", required = ["relais.InferType"], ops = ["Relu"])]
+fn never_settles(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Replace(cx.call_like(call, call.args(), Vec::new()))
+}
+
+/// Replaces a value by one of another type.
+#[rewrite_pass(name = "liar.Retypes", required = ["relais.InferType"], ops = ["Relu"])]
+fn retypes(_: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Replace(cx.constant(Tensor::from_strings(&[], [&b"a"[..]]).expect("it is one text")))
+}
+
 /// The options of [`panics`].
 #[derive(PassOptions)]
 struct Options {

@@ -164,6 +164,31 @@ fn c15_data_files_are_read_back() {
     assert!(elsewhere.contains("it cannot be read: "), "{elsewhere}");
 }
 
+/// The file declares for `y` and `r` what they cannot be, which is more than is inferred from the operators.
+#[test]
+fn c15_outputs_keep_the_types_that_they_are_declared_with() {
+    let model = r#"
+def @main(%x: Tensor[(N, 4, 3), float32], %c: Tensor[(), bool]) -> (%y, %t) #[opset = {"": 17}, output_types = [type(Tensor[(?), float32]), type(Tensor[(?), float32])]] {
+  %y: Tensor[(N, 4, 3), float32] = Relu(%x);
+  %t: Tensor[(?), float32] = if (%c) -> (%r) #[output_types = [type(Tensor[(2), float32])]] {
+    %r: Tensor[(N, 4, 3), float32] = Neg(%x);
+    %r
+  } else -> (%s) {
+    %s = Abs(%x);
+    %s
+  };
+  (%y, %t)
+}
+"#;
+    let module = text::parse_str(model).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let folder = Folder::new();
+    let out = folder.0.join("out.onnx");
+    super::super::write(&module, &out, &WriteOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let read = crate::read(&out, &crate::ReadOptions::default()).unwrap();
+    let text = text::print(&read, &text::PrintOptions::default());
+    assert!(text.contains("%y: Tensor[(?), float32] = Relu") && text.contains("%r: Tensor[(2), float32]"), "{text}");
+}
+
 /// Whatever byte changes, it is noticed.
 #[test]
 fn c15_a_byte_that_changes_is_noticed() {
