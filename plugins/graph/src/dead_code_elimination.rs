@@ -61,13 +61,18 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     n_removed
 }
 
+/// The property of operators whose calls in onnxruntime depend on which of their results are stated: `stated`.
+const RESULTS: &str = "onnxruntime.results";
+
 /// Whether result `index` of a node that stays may be absent.
 pub(crate) fn may_be_left_off(f: &Function, node: NodeId, index: usize, ops: &dyn Operators) -> bool {
     match f.expr(node) {
         Expr::Tuple(_) => true,
         Expr::Call(call) => call.op().is_some_and(|op| {
             let (fewest, most) = ops.outputs(op);
-            index >= usize::from(fewest) && most != u16::MAX
+            // A kernel may be chosen by the results that are there.
+            let are_stated = ops.schema(op).is_some_and(|schema| schema.property(RESULTS) == Some("stated"));
+            index >= usize::from(fewest) && most != u16::MAX && !are_stated
         }),
         _ => false,
     }

@@ -12,7 +12,7 @@ use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, Source
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// Protobuf's limit for one message.
@@ -159,7 +159,6 @@ impl Placement {
         placement.shares =
             matches!(options, ExternalData::Keep { .. }) || module.sources.first().is_some_and(takes_its_place);
         let folder = folder_of(out);
-        placement.location = fresh_name(folder, out);
         let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
         let mut inline_bytes = 0u64;
         for tensor in tensors {
@@ -191,6 +190,7 @@ impl Placement {
         for (path, group) in groups {
             placement.keep_or_take_over(out, path, &group);
         }
+        placement.location = fresh_name(folder, out, &placement.takeovers);
         Ok(placement)
     }
 
@@ -274,12 +274,18 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A name for a data file beside `out` that is not in use yet.
-fn fresh_name(folder: &Path, out: &Path) -> String {
+/// A name for a data file beside `out` that is not in use yet, nor for a file that is taken over.
+fn fresh_name(folder: &Path, out: &Path, takeovers: &[Takeover]) -> String {
     let base = out.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
     let numbered = (1u32..).map(|number| format!("{base}.{number}.data"));
     let mut names = std::iter::once(format!("{base}.data")).chain(numbered);
-    let is_free = |name: &String| fs::symlink_metadata(folder.join(name)).is_err();
+    let is_taken = |name: &str| {
+        let mut locations = takeovers.iter().map(|takeover| Path::new(&takeover.location));
+        locations.any(|location| {
+            location.components().filter(|it| *it != Component::CurDir).eq(Path::new(name).components())
+        })
+    };
+    let is_free = |name: &String| fs::symlink_metadata(folder.join(name)).is_err() && !is_taken(name);
     names.find(is_free).expect("some number is free")
 }
 

@@ -124,6 +124,27 @@ fn untouched_data_is_copied_to_another_folder() {
 }
 
 #[test]
+fn a_new_data_file_has_another_name_than_one_that_is_copied() {
+    let (folder, other) = (TempFolder::new("from-named"), TempFolder::new("to-named"));
+    let floats = |n: u32| (0..n).flat_map(|value| (value as f32).to_le_bytes()).collect::<Vec<u8>>();
+    fs::write(folder.join("out.onnx.data"), floats(64)).unwrap();
+    fs::write(folder.join("large.bin"), floats(1000)).unwrap();
+    // One file is in use as a whole, of the other one only a part is.
+    for location in ["out.onnx.data", "./out.onnx.data"] {
+        let whole = external("w", &[64], &[("location", location)]);
+        let part = external("v", &[2], &[("location", "large.bin"), ("offset", "8"), ("length", "8")]);
+        fs::write(folder.join("in.onnx"), with(vec![whole, part])).unwrap();
+        let module = read(&folder.join("in.onnx")).unwrap();
+        let report = onnx::write(&module, other.join("out.onnx"), &WriteOptions::default()).unwrap();
+        let mut names: Vec<_> =
+            report.data_files.iter().map(|(path, _)| path.file_name().unwrap().to_owned()).collect();
+        names.sort();
+        assert_eq!(names, ["out.onnx.1.data", "out.onnx.data"], "{location}");
+        names.iter().for_each(|name| fs::remove_file(other.join(name)).unwrap());
+    }
+}
+
+#[test]
 fn data_that_lost_tensors_is_packed_anew() {
     let (folder, other) = (TempFolder::new("pack-from"), TempFolder::new("pack-to"));
     sample(&folder);

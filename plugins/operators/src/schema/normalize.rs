@@ -28,6 +28,8 @@ const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15
     .compute(kernels::normalize::batch_normalization)
     .gradient_of(gradients::normalize::batch_normalization)
     .precision(precision::NORMALIZES)
+    // In training, its kernel writes all results, whether they are there or not.
+    .properties(&[("onnxruntime.results", "stated")])
     .doc("Each channel normalised by its mean and variance, scaled and shifted.");
 
 const GROUP_NORMALIZATION: Operator = Operator::new("", "GroupNormalization", 21)
