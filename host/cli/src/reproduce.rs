@@ -38,7 +38,7 @@ pub(crate) fn stopped(mut stopped: Stopped, plugins: &PluginArgs, verbosity: Ver
     if is_failure { explain(error.line("nothing was written"), &reproducers, plugins) } else { error }
 }
 
-/// What is left to say of a pass that failed with what it said about the program, which is printed before.
+/// The words left to say of a pass that failed with what it said about the program, which is printed before.
 fn said_already(stopped: &Stopped) -> Option<Error> {
     let (StopCause::Failed(failure), Some(course)) = (&stopped.cause, &stopped.course) else { return None };
     let FailureKind::Pass { pass, plugin, version, error, .. } = &failure.kind else { return None };

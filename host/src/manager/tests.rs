@@ -304,7 +304,12 @@ fn r25_a_pass_that_breaks_the_program_loses_its_result() {
     let text = "verify = \"off\"\nsteps = [\"Broken\"]";
     let failure =
         super::run(&resolve(text, &fakes), &module, &fakes, &ManagerOptions::default()).map(|_| ()).unwrap_err();
-    assert!(failure.to_string().starts_with("a pass failed, one of `Broken`: it breaks the program"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .starts_with("a pass failed, one of `Broken` of plugin `fakes 1.2.3`: it breaks the program"),
+        "{failure}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod precision;
 mod seen;
 
-pub use precision::Precision;
+pub use precision::TwinPrecision;
 pub use seen::{Seen, Unseen};
 
 use super::{
@@ -205,7 +205,7 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     /// Returns an error if a result cannot be computed.
     pub fn run_in(
         &self,
-        precision: Precision,
+        precision: TwinPrecision,
         module: &IRModule,
         inputs: &[Tensor],
     ) -> Result<Vec<Computed>, NotComputed> {

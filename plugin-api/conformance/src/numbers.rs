@@ -551,7 +551,7 @@ mod tests {
             let yardstick = Yardstick { reference: doubles(reference), rounded: rounded.map(floats) };
             is_as_good(&floats(model), &floats(output), &yardstick, tolerance, ElemType::UNKNOWN)
         };
-        // What is left of larger terms that cancel.
+        // The rest of larger terms that cancel.
         let (model, reference) = ([4.7e-6, 1e-6], [4.6e-6, 1e-6]);
         assert!(judged(&model, &[4.55e-6, 1e-6], &reference, None));
         assert!(!judged(&model, &[4.6e-6, 4e-6], &reference, None), "half of the largest value");
@@ -559,7 +559,7 @@ mod tests {
         // The same in fewer digits.
         assert!(judged(&[1.0, 2.0], &[1.004, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));
         assert!(!judged(&[1.0, 2.0], &[1.1, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));
-        // What is no number in one of them is none in the other.
+        // A value that is not a number in one of them is not a number in the other.
         let nan = f32::NAN;
         assert!(judged(&[nan, 1.0], &[nan, 1.0], &[0.0, 1.0], None));
         assert!(!judged(&[nan, 1.0], &[0.0, 1.0], &[0.0, 1.0], None));

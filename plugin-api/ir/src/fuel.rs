@@ -10,7 +10,7 @@ pub struct Fuel {
 }
 
 impl Fuel {
-    /// How many times its own nodes a program may be given, if nobody says otherwise.
+    /// How many times its own nodes a program may be given, by default.
     pub const GROWTH: u32 = 256;
     /// The nodes that any program may be given.
     const LEAST_NODES: u64 = 1 << 16;

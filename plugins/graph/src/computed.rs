@@ -1,4 +1,4 @@
-//! Values that follow from constants, where a pass needs one that nobody has folded yet.
+//! Values that follow from constants, where a pass needs one that is not folded yet.
 
 use crate::fold_constant::known_tensor;
 use relais_plugin_api::{infer::Operators, prelude::*};

@@ -16,7 +16,7 @@
 //! is kept, and so is one whose evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Calls that share constants are judged together: two halves of a weight are as large as
 //! the weight, which is only removed if both are folded. Calls that add more are folded as long as all of them together
-//! add no more than one per cent. What all of them take to be computed is bounded, too, by `max_work`. Constants that are no longer used are left to `DeadCodeElimination`.
+//! add no more than one per cent. The work of computing all of them is bounded, too, by `max_work`. Constants that are no longer used are left to `DeadCodeElimination`.
 //!
 //! Only what the ONNX standard determines is folded. Where runtimes are known to differ, evaluators refuse, and where
 //! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`

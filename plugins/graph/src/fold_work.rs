@@ -1,4 +1,4 @@
-//! What folding may take to be computed.
+//! The work that folding may take to compute values.
 
 use crate::bytes::stored_bytes;
 use relais_plugin_api::{ir::Fuel, op::Macs, prelude::*};
@@ -14,7 +14,7 @@ pub(crate) struct Work<'w> {
 }
 
 impl<'w> Work<'w> {
-    /// The work for a function: so many steps for each byte of its constants.
+    /// The work for a function: a number of steps for each byte of its constants.
     pub(crate) fn new(f: &Function, per_byte: i64, macs: &'w dyn Fn(CallView<'_>) -> Option<String>) -> Self {
         let bytes = f.all_bindings().filter_map(|id| f.constant(id)).map(stored_bytes).fold(0, u64::saturating_add);
         let all = bytes.saturating_mul(u64::try_from(per_byte).unwrap_or(0)).max(LEAST_STEPS);

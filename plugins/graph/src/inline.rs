@@ -27,6 +27,7 @@
 //! `strict` an error.
 
 use relais_plugin_api::{
+    diagnostics::Severity,
     ir::{Declined, Fuel, InlineError, Walk, WalkStep, inline_some_functions},
     op::{Bodies, Body, OpError, OpSchema, add_bodies},
     prelude::*,
@@ -130,7 +131,8 @@ pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -
         }
         if cx.wants_remarks() {
             let note = format_args!("calls in {} functions stay for this reason", callers(&too_large));
-            cx.diagnostic(Diagnostic::note(why).code("F004").in_function(caller).with_note(note).help(MORE));
+            let remark = Diagnostic::new(Severity::REMARK, why).code("F004").in_function(caller);
+            cx.diagnostic(remark.with_note(note).help(MORE));
         }
     }
     if cx.wants_remarks() {

@@ -16,18 +16,20 @@
 //! 7. `combine_parallel`: several calls with one input and weights of their own as one call, whose result is split:
 //!    what the passes `CombineParallelConv2D`, `CombineParallelDense` and `CombineParallelBatchMatmul` have in common
 //! 8. `inline`: replaces calls of the module's own functions by their bodies
-//! 9. `opset_changes`: the changes of ONNX's operators from one version of the operator set to the next, and back
-//! 10. `counted`: counting the fates of bindings, in addition to the code that decides them
-//! 11. `dead_code_elimination`: removes bindings whose value is not used and whose execution has no effect
-//! 12. `eliminate_no_op`: removes calls whose result is their argument
-//! 13. `exact`: N6: which operators every runtime computes to the same bits
+//! 9. `counted`: counting the fates of bindings, in addition to the code that decides them
+//! 10. `dead_code_elimination`: removes bindings whose value is not used and whose execution has no effect
+//! 11. `eliminate_no_op`: removes calls whose result is their argument
+//! 12. `exact`: N6: which operators every runtime computes to the same bits
+//! 13. `fold_work`: the work that folding may take to compute values
 //! 14. `fold_groups`: calls of constants that are worth folding together, although each of them alone would enlarge
 //!     the model
 //! 15. `fold_constant`: evaluates what can be known before the model runs
-//! 16. `precision`: the part of a function that is computed in a lower precision: which calls, and which values are
+//! 16. `computed`: values that follow from constants, where a pass needs one that is not folded yet
+//! 17. `opset_changes`: the changes of ONNX's operators from one version of the operator set to the next, and back
+//! 18. `precision`: the part of a function that is computed in a lower precision: which calls, and which values are
 //!     of that precision then
-//! 17. `shape_entries`: the entries of a computed shape, as far as they are known
-//! 18. `to_a_normal_form`: makes every binding a named one: `%3 = …` becomes `let %3 = …`
+//! 19. `shape_entries`: the entries of a computed shape, as far as they are known
+//! 20. `to_a_normal_form`: makes every binding a named one: `%3 = …` becomes `let %3 = …`
 
 use relais_plugin_api::prelude::*;
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 /// Sixty functions, each of which calls the one before twice: 2^60 calls once they are inlined.
 fn doubling(path: &Path) {
-    let mut text = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17, \"l\": 1}] { %y = @\"l::F59\"(%x); %y }\n\
+    let mut text = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17, \"l\": 1}] { %y: Tensor[(2), float32] = @\"l::F59\"(%x); %y }\n\
                     def @\"l::F0\"(%a) -> (%b) #[opset = {\"\": 17}, domain = \"l\", function_name = \"F0\"] { %b = Neg(%a); %b }\n"
         .to_owned();
     for n in 1..60 {
@@ -18,7 +18,7 @@ fn doubling(path: &Path) {
     fs::write(path, text).unwrap();
 }
 
-/// What the program says of the model, in some seconds on a machine that others use, too.
+/// The words of the program about the model, in some seconds on a machine that others use, too.
 fn said(arguments: &[&str]) -> (bool, String) {
     let folder = quick_folder();
     let model = folder.path().join("model.relay");

@@ -213,7 +213,7 @@ fn arguments_that_follow_from_constants_become_attributes() {
         assert!(text.contains("axes = [1]") && text.contains("axes = [1, 0]"), "{text}");
         assert!(!text.contains("Concat") && !text.contains("Add"), "{text}");
     }
-    // An input is no constant.
+    // An input is not a constant.
     let open = model.replace("]) -> ", "], %a: Tensor[(1), int64]) -> ").replace("  %a = const(int64, [1]);\n", "");
     let (_, said) = run(&open, &["--target-opset", "13"]);
     assert!(said.expect_failure().stderr.contains("its argument `axes` is not constant"));

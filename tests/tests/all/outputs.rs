@@ -298,7 +298,7 @@ fn two_runs_on_one_output_leave_one_whole_result() {
     assert_eq!(leftovers(&here), Vec::<String>::new());
 }
 
-/// A name that other programs take for another format: `model.ort` would be no model to any of them.
+/// A name that other programs take for another format: `model.ort` would not be a model to any of them.
 #[test]
 fn an_output_is_not_named_like_the_formats_of_others() {
     let here = workshop("named-like-others");

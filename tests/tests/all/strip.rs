@@ -8,7 +8,7 @@ def @main(%x: Tensor[(N, 4), float32], %c: Tensor[(), bool]) -> (%y) #[opset = {
   %w = const(float32, [1.0, 2.0, 3.0, 4.0]);
   %a: Tensor[(N, 4), float32] = Add(%x, %w) #[name = "node", doc = "sum", metadata_props = ["from", "f"]];
   %b: Tensor[(N, 4), float32] = if (%c) { %v0 = Neg(%a) #[name = "inner"]; %v0 } else { %j = Abs(%a); %k = Neg(%j); %k };
-  %y = Mul(%a, %b);
+  %y: Tensor[(N, 4), float32] = Mul(%a, %b);
   %y
 }
 "#;
@@ -55,7 +55,7 @@ fn numbers_are_the_names_of_nothing_else() {
         "  %v2: Tensor[(N, 4), float32] = Add(%x, %v1)",
         "    %v0 = Neg(%v2);",
         "    %v4 = Abs(%v2);",
-        "  %y = Mul(%v2, %v3);",
+        "  %y: Tensor[(N, 4), float32] = Mul(%v2, %v3);",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

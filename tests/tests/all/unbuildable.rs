@@ -5,7 +5,7 @@ use relais_plugin_api::ir::ElemType;
 use relais_tests::cli::folder;
 use std::fmt::Write as _;
 
-/// The errors of a build that writes nothing, in order, without the last one, which repeats the first.
+/// The errors of a build that writes nothing, in order, without the last one, which names the pass.
 fn errors(name: &str, model: &str, args: &[&str]) -> Vec<String> {
     let folder = folder(name);
     let said = build(&folder, model, &[&["-o", "net.c"], args].concat()).expect_failure().stderr;
@@ -14,7 +14,7 @@ fn errors(name: &str, model: &str, args: &[&str]) -> Vec<String> {
     let mut parts: Vec<String> =
         said.split("\nerror").map(|part| part.trim_start_matches("error").to_owned()).collect();
     let last = parts.pop().unwrap_or_default();
-    assert!(last.contains(" failed: "), "{said}");
+    assert!(last.contains(" failed for this reason"), "{said}");
     parts
 }
 

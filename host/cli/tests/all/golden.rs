@@ -666,8 +666,18 @@ fn quiet_says_nothing_and_a_failed_run_still_reports() {
 #[test]
 fn text_becomes_onnx_and_back() {
     let folder = common::folder("cli-formats");
-    let model = "def @main(%x: Tensor[(N, 4), float32]) #[opset = {\"\": 17}] { %y = Relu(%x); %y }\n";
-    fs::write(folder.join("model.relay"), model).unwrap();
+    let model = |ty: &str| {
+        format!("def @main(%x: Tensor[(N, 4), float32]) #[opset = {{\"\": 17}}] {{ %y{ty} = Relu(%x); %y }}\n")
+    };
+    // Nothing infers what the text leaves out, and an ONNX model cannot.
+    fs::write(folder.join("model.relay"), model("")).unwrap();
+    let refused = relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        said.starts_with("error: the type of output `y` is not known") && !folder.join("m.onnx").exists(),
+        "{said}"
+    );
+    fs::write(folder.join("model.relay"), model(": Tensor[(N, 4), float32]")).unwrap();
     assert!(relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]).status.success());
     // The name does not reveal the format, the content does.
     fs::rename(folder.join("m.onnx"), folder.join("plain")).unwrap();

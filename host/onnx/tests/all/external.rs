@@ -140,7 +140,7 @@ fn a_new_data_file_has_another_name_than_one_that_is_copied() {
             report.data_files.iter().map(|(path, _)| path.file_name().unwrap().to_owned()).collect();
         names.sort();
         assert_eq!(names, ["out.onnx.1.data", "out.onnx.data"], "{location}");
-        names.iter().for_each(|name| fs::remove_file(other.join(name)).unwrap());
+        report.data_files.iter().for_each(|(path, _)| fs::remove_file(path).unwrap());
     }
 }
 

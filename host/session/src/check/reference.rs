@@ -1,9 +1,9 @@
-//! What the error of an output is measured by.
+//! The values by which the error of an output is measured.
 
 use super::Subject;
 use relais::ir::{ElemType, Tensor};
 use relais_conformance::{
-    check::{Evaluators, Precision},
+    check::{Evaluators, TwinPrecision},
     numbers::{Tolerance, Yardstick},
 };
 
@@ -14,9 +14,9 @@ pub(super) fn yardsticks(subject: &Subject<'_>, inputs: &[Tensor]) -> Option<Vec
     let is_stopped = || subject.listener.is_stopped();
     let evaluators = Evaluators::new(subject.registry, &says).stopped_by(&is_stopped);
     let run = |precision| evaluators.run_in(precision, subject.before, inputs).ok();
-    let exact = run(Precision::Double)?;
+    let exact = run(TwinPrecision::Double)?;
     let is_lowered = matches!(subject.computed, ElemType::FLOAT16 | ElemType::BFLOAT16);
-    let rounded = if is_lowered { run(Precision::Digits(subject.computed)) } else { None };
+    let rounded = if is_lowered { run(TwinPrecision::Digits(subject.computed)) } else { None };
     let one = |(at, exact): (usize, relais_conformance::interpret::Computed)| {
         let rounded = rounded.as_ref().and_then(|rounded| rounded.get(at)?.twin.clone());
         Some(Yardstick { reference: exact.twin?, rounded })

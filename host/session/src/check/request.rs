@@ -18,11 +18,11 @@ pub struct CheckRequest {
     pub with: CheckWith,
     /// Whether an output that differs is kept beside its place, with the inputs.
     pub failed: FailedOutput,
-    /// What follows if no run reaches a part that the passes changed.
+    /// The consequence of a part that the passes changed and no run reaches.
     pub unseen: UnseenParts,
 }
 
-/// What follows if a check does not reach a part of the output that the passes changed.
+/// The consequence of a part of the output that the passes changed and no run of a check reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnseenParts {
     /// A warning.

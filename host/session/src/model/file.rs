@@ -41,7 +41,7 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 impl Format {
-    /// What a file of this name would be taken for, if that is neither ONNX nor the text form.
+    /// The format that a file of this name would be taken for, if that is neither ONNX nor the text form.
     pub fn of_others(path: &Path) -> Option<&'static str> {
         let end = path.extension()?.to_str()?;
         OTHERS.iter().find(|(other, _)| *other == end).map(|(_, what)| *what)

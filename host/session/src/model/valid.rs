@@ -1,9 +1,9 @@
-//! What an ONNX model states beside what the verifier and the operators of a module ask for.
+//! The types that an ONNX model states for its inputs and outputs.
 
 use super::{declared::infer_types, file::Format};
 use crate::error::Error;
 use relais::{
-    ir::{AttrValue, IRModule, NodeId, TypeId},
+    ir::{AttrValue, IRModule, NodeId, Source, TypeId},
     onnx::{meta, states_type},
     pass::Catalogue,
 };
@@ -28,7 +28,9 @@ pub(super) fn with_types<'m>(
 /// The first input or output whose type is not known, in words; none in a model that was read without it.
 fn untyped(module: &IRModule) -> Option<String> {
     let main = module.main()?;
-    let is_read = module.sources.first().is_some_and(|source| Format::of_bytes(&source.bytes) == Format::Onnx);
+    let is_onnx = |source: &Source| Format::of_bytes(&source.bytes) == Format::Onnx;
+    // The text of an ONNX model has what that states of itself.
+    let is_read = module.sources.first().is_some_and(is_onnx) || module.attr(meta::IR_VERSION).is_some();
     let is_open = |id: NodeId| !states_type(main, main.type_id(id));
     if let Some(&input) = main.params().iter().find(|&&id| !is_read && is_open(id)) {
         return Some(format!("input `{}`", main.name(input)));
@@ -37,10 +39,13 @@ fn untyped(module: &IRModule) -> Option<String> {
         Some(AttrValue::Types(types)) => types.types().collect(),
         _ => Vec::new(),
     };
-    let is_declared = |at: usize| declared.get(at).is_some_and(|&ty| is_read || states_type(main, ty));
+    let names = module.entry().and_then(|entry| entry.output_names()).unwrap_or_default();
+    let is_declared = |at: usize| match declared.get(at) {
+        Some(&ty) => is_read || states_type(main, ty),
+        None => is_read && at < names.len(),
+    };
     let mut outputs = main.results(main.body()).iter().enumerate();
     let (at, &id) = outputs.find(|&(at, &id)| is_open(id) && !is_declared(at))?;
-    let names = module.entry().and_then(|entry| entry.output_names()).unwrap_or_default();
     let own = Some(main.name(id)).filter(|name| !name.is_empty());
     match names.get(at).map(String::as_str).or(own) {
         Some(name) => Some(format!("output `{name}`")),

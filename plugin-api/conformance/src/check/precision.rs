@@ -12,7 +12,7 @@ const MOST: u64 = 1 << 27;
 
 /// A precision in which floats are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Precision {
+pub enum TwinPrecision {
     /// `float64`: the reference.
     Double,
     /// That of an element type of fewer digits, with exponents as large as are needed: what a model costs that is computed in
@@ -20,7 +20,7 @@ pub enum Precision {
     Digits(ElemType),
 }
 
-impl Precision {
+impl TwinPrecision {
     /// A tensor of floats in this precision; `None` for others.
     fn of(self, tensor: &Tensor) -> Option<Tensor> {
         if tensor.len() > MOST || !tensor.elem().is_float() {
@@ -62,7 +62,7 @@ fn rounded(value: f64, n_digits: u32) -> f64 {
 /// Evaluators, with twins in a precision.
 pub(super) struct WithTwins<'e, 'a, S> {
     pub evaluators: &'e Evaluators<'a, S>,
-    pub precision: Precision,
+    pub precision: TwinPrecision,
 }
 
 impl<'s, S: OpSource<'s>> WithTwins<'_, '_, S> {
@@ -106,8 +106,8 @@ impl<'s, S: OpSource<'s>> Compute for WithTwins<'_, '_, S> {
         let twins: Vec<Option<Tensor>> = args.iter().map(|arg| Some(arg.as_ref()?.twin().clone())).collect();
         let is_twin = |twin: &&Tensor, result: &Tensor| twin.dims() == result.dims() && twin.elem().is_float();
         let mut found = match self.precision {
-            Precision::Double => self.in_double(call, &twins, results.len()),
-            Precision::Digits(_) => None,
+            TwinPrecision::Double => self.in_double(call, &twins, results.len()),
+            TwinPrecision::Digits(_) => None,
         };
         if !found.as_ref().is_some_and(|found| {
             results.iter().zip(found).all(|(result, twin)| !result.elem().is_float() || is_twin(&twin, result))
@@ -183,7 +183,7 @@ fn in_double(name: &str, value: AttrValue<'_>) -> Option<Attr> {
         {
             AttrData::Int(ElemType::DOUBLE.0.into())
         }
-        AttrValue::Tensor(tensor) if is_narrow(tensor.elem()) => AttrData::Tensor(Precision::Double.of(tensor)?),
+        AttrValue::Tensor(tensor) if is_narrow(tensor.elem()) => AttrData::Tensor(TwinPrecision::Double.of(tensor)?),
         value => return Attr::of(name.to_owned(), value),
     };
     Some(Attr::new(name.to_owned(), data))
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(rounded(1e-30, 7), f64::from_bits(rounded(1e-30, 7).to_bits() >> 45 << 45));
         assert!(rounded(f64::NAN, 7).is_nan() && rounded(f64::INFINITY, 7).is_infinite());
         let half = Tensor::from_f64s(ElemType::FLOAT16, &[1], &[0.1]).unwrap();
-        assert_eq!(Precision::Double.of(&half).unwrap().elem(), ElemType::DOUBLE);
-        assert_eq!(Precision::Double.of(&Tensor::from_i64(&[1], &[3])), None);
+        assert_eq!(TwinPrecision::Double.of(&half).unwrap().elem(), ElemType::DOUBLE);
+        assert_eq!(TwinPrecision::Double.of(&Tensor::from_i64(&[1], &[3])), None);
     }
 }

@@ -92,7 +92,7 @@ impl<'s, 'r> Site<'s, 'r> {
             return Err("the call has a version of its own".to_owned());
         }
         if f.n_results(self.id).is_some_and(|n_results| n_results > usize::from(self.old.outputs.1)) {
-            // No version has such a call, and a conversion of it would lack the results beyond.
+            // No version has a call like this, and a conversion of it would lack the results beyond.
             return Ok(Outcome::Same);
         }
         if self.args.len() < usize::from(self.old.inputs.0) {

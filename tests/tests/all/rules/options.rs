@@ -140,6 +140,8 @@ fn r24_tvms_options_have_its_fields_and_defaults() {
         ("auto_max_extent", Value::Int(0)),
         ("explicit_unroll", Value::Bool(true)),
         ("unroll_local_access", Value::Bool(false)),
+        // Not one of TVM's.
+        ("max_growth", Value::Int(256)),
     ];
     assert_eq!(default("tir.UnrollLoop"), Some(table(&fields)));
     let all_off =
