@@ -76,6 +76,39 @@ fn sets_before_broadcasting_are_not_converted() {
 }
 
 #[test]
+fn a_function_has_no_initializers_for_constants_that_no_node_makes() {
+    let model = |elem: &str| {
+        format!(
+            "def @main(%x: Tensor[(2), float32]) #[opset = {{\"\": 9}}] {{ %1 = @F(%x); %1 }}
+def @F(%x: Tensor[(2), float32]) #[opset = {{\"\": 9}}] {{ %c = const({elem}) #[form = value]; %1 = Identity(%c); %1 }}"
+        )
+    };
+    let (text, said) = run(&model("bool, true"), &["--target-opset", "8"]);
+    let stderr = said.expect_failure().stderr;
+    let why = "`Constant` cannot be converted to operator set 8: before version 9 it has no elements of type bool";
+    assert!(stderr.contains(why) && text.is_empty(), "{stderr}{text}");
+    run(&model("float32, 1.0"), &["--target-opset", "8"]).1.expect_success();
+}
+
+#[test]
+fn branches_give_one_shape_before_version_11() {
+    let model = |then: &str| {
+        format!(
+            "def @main(%x: Tensor[(2, 1, 4), float32], %c: Tensor[(), bool]) #[opset = {{\"\": 12}}] {{
+  %y = if (%c) {{ %t = {then}; %t }} else {{ %e = Neg(%x); %e }};
+  %y
+}}"
+        )
+    };
+    let (text, said) = run(&model("Squeeze(%x, axes = [1])"), &["--target-opset", "10"]);
+    let stderr = said.expect_failure().stderr;
+    let why = "`If` cannot be converted to operator set 10: before version 11 its branches give the same shapes";
+    assert!(stderr.contains(why) && text.is_empty(), "{stderr}{text}");
+    run(&model("Squeeze(%x, axes = [1])"), &["--target-opset", "11"]).1.expect_success();
+    run(&model("Relu(%x)"), &["--target-opset", "10"]).1.expect_success();
+}
+
+#[test]
 fn functions_of_the_module_are_converted_too() {
     let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 11}] { %1 = @Widen(%x); %1 }
 def @Widen(%v) #[opset = {\"\": 11}] { %1 = Unsqueeze(%v, axes = [0]); %1 }";
