@@ -271,11 +271,11 @@ fn python_ends_with_the_run_that_started_it() {
     let model = r#"def @main(%x: Tensor[(), float32]) -> (%y) #[opset = {"": 17}, ir_version = 9] {
   %n = const(int64, 10000000000);
   %go = const(bool, true);
-  %y = Loop(%n, %go, %x) #[body = fn(%i: Tensor[(), int64], %c: Tensor[(), bool], %s: Tensor[(), float32]) {
+  %y: Tensor[(), float32] = Loop(%n, %go, %x, body = fn(%i: Tensor[(), int64], %c: Tensor[(), bool], %s: Tensor[(), float32]) {
     %k = Identity(%c);
     %t = Cos(%s);
     (%k, %t)
-  }];
+  });
   %y
 }
 "#;

@@ -673,10 +673,7 @@ fn text_becomes_onnx_and_back() {
     fs::write(folder.join("model.relay"), model("")).unwrap();
     let refused = relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(
-        said.starts_with("error: the type of output `y` is not known") && !folder.join("m.onnx").exists(),
-        "{said}"
-    );
+    assert!(said.contains("error: the type of output `y` is not known") && !folder.join("m.onnx").exists(), "{said}");
     fs::write(folder.join("model.relay"), model(": Tensor[(N, 4), float32]")).unwrap();
     assert!(relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]).status.success());
     // The name does not reveal the format, the content does.
