@@ -376,13 +376,15 @@ fn a_text_is_put_in_place_if_it_is_what_was_meant() {
         assert!(said.contains("internal error: what was written is not the module that was meant: "), "{said}");
         assert!(said.contains(what), "{to}: {said}");
     }
-    let of_side: [&dyn Fn(&mut Vec<u8>); 3] =
-        [&|bytes| *bytes.last_mut().unwrap() ^= 1, &|bytes| bytes.truncate(bytes.len() - 4), &|bytes| {
-            let at = |bytes: &[u8], name: &[u8]| bytes.windows(4).position(|four| four == name).unwrap();
-            let (first, second) = (at(bytes, b"\"t0\""), at(bytes, b"\"t1\""));
-            (bytes[first + 2], bytes[second + 2]) = (b'1', b'0');
-        }];
-    for change in of_side {
+    let other_byte = |bytes: &mut Vec<u8>| *bytes.last_mut().unwrap() ^= 1;
+    let shorter = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 4);
+    let exchanged = |bytes: &mut Vec<u8>| {
+        let at = |bytes: &[u8], name: &[u8]| bytes.windows(4).position(|four| four == name).unwrap();
+        let (first, second) = (at(bytes, b"\"t0\""), at(bytes, b"\"t1\""));
+        (bytes[first + 2], bytes[second + 2]) = (b'1', b'0');
+    };
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+    for change in [&other_byte as Change<'_>, &shorter, &exchanged] {
         let said = said_of("side", change).expect("it was put in place");
         assert!(said.starts_with("output `") && said.contains(": internal error: what was written"), "{said}");
     }
@@ -397,8 +399,7 @@ fn a_text_that_leaves_types_out_is_written() {
     let ty = f.type_id(f.params()[0]);
     let first = f.bindings(f.body())[2];
     f.set_type(first, ty);
-    let mut options = PrintOptions::default();
-    options.types = text::Types::Signatures;
+    let options = PrintOptions { types: text::Types::Signatures, ..PrintOptions::default() };
     write_text_form(&module, &Destination::new(&path, Existing::Keep).unwrap(), &options).unwrap();
     assert_ne!(equal(&module, &read_text_form(&path).unwrap()), Ok(()));
 }

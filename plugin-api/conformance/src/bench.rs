@@ -9,6 +9,7 @@ use relais_plugin_api::{
         local,
         record::{Level, PassSpec},
     },
+    build::CallChecker,
     diagnostics::PassError,
     infer::Operators,
     instrument::SkipKind,
@@ -435,6 +436,19 @@ impl KnobKind {
             _ => true,
         }
     }
+}
+
+/// Whether a call of a module is one that its operator does not take.
+pub(super) fn has_refused_call(module: &IRModule, compute: &(impl Compute + ?Sized)) -> bool {
+    let mut found = false;
+    for (_, f) in module.functions() {
+        compute.with_ops(f, &mut |ops| {
+            let mut checker = CallChecker::default();
+            let mut calls = f.all_bindings().filter_map(|id| Some((id, f.call(id)?.op()?)));
+            found |= calls.any(|(id, op)| checker.check(f, ops, id, op).is_err());
+        });
+    }
+    found
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod smaller;
 
 use super::{
     Settings,
-    bench::{Bench, Checks, Knob, PassShape},
+    bench::{Bench, Checks, Knob, PassShape, has_refused_call},
     generate::{self, Vocabulary},
     instances,
     interface::same_interface,
@@ -18,7 +18,6 @@ use super::{
 use relais_ir::wild::Tape;
 use relais_plugin_api::{
     boundary::{abi::error_kind, record::Level},
-    build::CallChecker,
     diagnostics::PassError,
     ir::*,
     options::Value,
@@ -358,20 +357,6 @@ impl Trial<'_> {
         self.bench.run(&self.pass.name, options, module)
     }
 
-    /// Whether the operator of a call does not take it.
-    fn has_refused_call(&self, module: &IRModule) -> bool {
-        let compute: &dyn Compute = self.bench;
-        let mut found = false;
-        for (_, f) in module.functions() {
-            compute.with_ops(f, &mut |ops| {
-                let mut checker = CallChecker::default();
-                let mut calls = f.all_bindings().filter_map(|id| Some((id, f.call(id)?.op()?)));
-                found |= calls.any(|(id, op)| checker.check(f, ops, id, op).is_err());
-            });
-        }
-        found
-    }
-
     fn check(&self, source: &Source<'_>, before: &IRModule, options: &Value) -> CaseOutcome {
         let mut outcome = CaseOutcome::default();
         let text_before = printed(before);
@@ -385,9 +370,9 @@ impl Trial<'_> {
             Err(error) if error.is_panic() => return outcome.fault(Kind::Panic, message(&error)),
             Err(error) => {
                 let outcome = CaseOutcome { is_error: true, ..outcome };
-                // A module that has such a call may have the same error before.
+                // A module that has a refused call may have the same error before.
                 let is_blamed =
-                    is_refusal(&error) && !matches!(source, Source::Wild(_)) && !self.has_refused_call(before);
+                    is_refusal(&error) && !matches!(source, Source::Wild(_)) && !has_refused_call(before, self.bench);
                 return if is_blamed { outcome.fault(Kind::Refused, message(&error)) } else { outcome };
             }
             Ok(after) => after,

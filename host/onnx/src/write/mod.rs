@@ -194,7 +194,7 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
 /// # Errors
 /// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.
 pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
-    let written = write_through(module, destination, options, (&|_| (), &mut |_| true))?;
+    let written = write_through(module, destination, options, &|_| (), &mut |_| true)?;
     Ok(written.expect("what is written is accepted"))
 }
 
@@ -209,7 +209,7 @@ pub fn write_if(
     options: &WriteOptions,
     accept: &mut dyn FnMut(&IRModule) -> bool,
 ) -> Result<Option<WriteReport>> {
-    write_through(module, destination, options, (&|_| (), accept))
+    write_through(module, destination, options, &|_| (), accept)
 }
 
 /// Writes a model. The first function is called with each file that is complete except for its place, before it is read back,
@@ -218,7 +218,8 @@ fn write_through(
     module: &IRModule,
     destination: &Destination,
     options: &WriteOptions,
-    (written, accept): (&dyn Fn(&Path), &mut dyn FnMut(&IRModule) -> bool),
+    written: &dyn Fn(&Path),
+    accept: &mut dyn FnMut(&IRModule) -> bool,
 ) -> Result<Option<WriteReport>> {
     let at = |error: FileError| OnnxError::new(ErrorKind::File(error));
     // A pipe or a device has no folder for data files.

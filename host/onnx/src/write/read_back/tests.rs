@@ -70,7 +70,7 @@ fn said(options: &WriteOptions, change: &dyn Fn(&mut Vec<u8>)) -> Option<String>
         change(&mut bytes);
         fs::write(draft, bytes).unwrap();
     };
-    match write_through(&module(), &destination, options, (&tamper, &mut |_| true)) {
+    match write_through(&module(), &destination, options, &tamper, &mut |_| true) {
         Ok(_) => None,
         Err(error) => {
             assert!(matches!(error.kind(), ErrorKind::ReadBack(_)), "{error}");
