@@ -6,17 +6,17 @@ use relais_tests::venv::{random_graphs, random_graphs_tests};
 
 #[test]
 fn random_graphs_compute_what_they_did() {
-    println!("{}", random_graphs(&["--graphs", "100", "--seed", "1", "--jobs", "1", "--some", "10"]));
+    println!("{}", random_graphs(&["--graphs", "60", "--seed", "1", "--jobs", "1", "--some", "10"]));
 }
 
 #[test]
 fn n06_the_strict_pipeline_keeps_every_bit_of_random_graphs() {
-    println!("{}", random_graphs(&["--graphs", "50", "--seed", "6", "--jobs", "1", "--only", "strict"]));
+    println!("{}", random_graphs(&["--graphs", "40", "--seed", "6", "--jobs", "1", "--only", "strict"]));
 }
 
 #[test]
 fn random_command_lines_keep_what_models_are() {
-    println!("{}", random_graphs(&["--commands", "--graphs", "120", "--seed", "1", "--jobs", "1"]));
+    println!("{}", random_graphs(&["--commands", "--graphs", "60", "--seed", "1", "--jobs", "1"]));
 }
 
 #[test]
