@@ -256,6 +256,7 @@ impl<'a> OutputCheck<'a> {
                 (None, None) => self.random_run(subject, main, &before, ((at - given.len()) as u32, None))?,
                 (None, Some(at)) => match self.random_run(subject, main, &before, (0, Some(&telling[at]))) {
                     Ok(run) => run,
+                    Err(error) if subject.listener.is_stopped() => return Err(error.into()),
                     // A model need not take every value.
                     Err(_) => continue,
                 },
@@ -415,6 +416,9 @@ impl<'a> OutputCheck<'a> {
                     let is_good = |yardstick: &Yardstick| {
                         is_as_good(old, new, yardstick, self.request.tolerance, subject.computed)
                     };
+                    if yardstick.is_none() && subject.listener.is_stopped() {
+                        return Err(NotRun::NotCovered("the comparison was stopped".to_owned()));
+                    }
                     if !yardstick.is_some_and(is_good) {
                         return Ok(Verdict::Differ(differ(&name(), &difference, old.len())));
                     }

@@ -18,9 +18,9 @@ use crate::{
 use relais::{
     files::Destination,
     ir::{ElemType, IRModule},
-    manager::{self, ManagerOptions},
+    manager::{self, Execution, Fate, ManagerOptions},
     pass::PassInstrument,
-    pipeline::Pipeline,
+    pipeline::{PassInstance, Pipeline},
     registry::Registry,
 };
 use relais_plugin_api::options::Value;
@@ -54,8 +54,8 @@ impl Run<'_> {
 
     /// The same; the course of what it returns is empty.
     fn finish(&mut self, pipeline: Pipeline, files: &Files<'_>) -> Result<Finished, Box<Stopped>> {
-        let computed = computed_in(&pipeline);
         let module = self.passes(&pipeline)?;
+        let computed = computed_in(&pipeline, &self.course.report.executions);
         // The objects that the passes created are dropped before anything is written: their plugins may fail at that too.
         self.folder.after(|| drop(pipeline));
         dropped(&self.plan.registry)?;
@@ -229,10 +229,14 @@ impl Run<'_> {
     }
 }
 
-/// The type that floats are computed in, if a pass of the pipeline converts them to one with fewer digits.
-fn computed_in(pipeline: &Pipeline) -> ElemType {
+/// The type that floats are computed in, if a pass that changed the module was asked to convert them to one with fewer digits.
+fn computed_in(pipeline: &Pipeline, executions: &[Execution]) -> ElemType {
+    let changed = |pass: &PassInstance| {
+        executions.iter().any(|execution| execution.fate == Fate::Changed && execution.name == pass.facts.name)
+    };
     let is_named = |name: &str| {
-        pipeline.passes.iter().any(|pass| matches!(pass.options.get("dtype"), Some(Value::Str(dtype)) if dtype == name))
+        let asks = |pass: &PassInstance| matches!(pass.options.get("dtype"), Some(Value::Str(dtype)) if dtype == name);
+        pipeline.passes.iter().any(|pass| asks(pass) && changed(pass))
     };
     let lower = [("bfloat16", ElemType::BFLOAT16), ("float16", ElemType::FLOAT16)];
     lower.into_iter().find(|(name, _)| is_named(name)).map_or(ElemType::UNKNOWN, |(_, elem)| elem)

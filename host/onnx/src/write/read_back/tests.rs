@@ -164,6 +164,25 @@ fn c15_data_files_are_read_back() {
     assert!(elsewhere.contains("it cannot be read: "), "{elsewhere}");
 }
 
+#[test]
+fn a_model_is_put_in_place_if_what_was_read_back_is_accepted() {
+    let folder = Folder::new();
+    let out = folder.0.join("out.onnx");
+    fs::write(&out, "old").unwrap();
+    let destination = Destination::new(&out, Existing::Replace).unwrap();
+    for is_accepted in [false, true] {
+        let mut names = Vec::new();
+        let mut accept = |read: &IRModule| {
+            names.extend(read.functions().map(|(name, _)| name.to_owned()));
+            is_accepted
+        };
+        let written = super::super::write_if(&module(), &destination, &WriteOptions::default(), &mut accept).unwrap();
+        assert_eq!((written.is_some(), fs::read(&out).unwrap() != b"old"), (is_accepted, is_accepted));
+        assert_eq!(names, ["main", "local::Twice"]);
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    }
+}
+
 /// The file declares for `y` and `r` what they cannot be, which is more than is inferred from the operators.
 #[test]
 fn c15_outputs_keep_the_types_that_they_are_declared_with() {
