@@ -90,6 +90,8 @@ class Graph:
     operators: set[str] = field(default_factory=set)
     by_reference: bool = False
     """onnxruntime has no kernel for something in it."""
+    loops_over_strings: bool = False
+    """There onnxruntime moves the elements of a value that two results are, so that one of them is empty."""
 
 
 class Builder:

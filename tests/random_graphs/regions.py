@@ -65,7 +65,9 @@ def steps(scope: Scope, n: int) -> tuple[list[NodeProto], str]:
 def plain(scope: Scope, name: str) -> NodeProto:
     rng, first = scope.b.rng, scope.names[0]
     if rng.random() < 0.6 and scope.dtype != values.STRING:
-        return helper.make_node(rng.choice(INNER), [first, rng.choice(scope.names)], [name])
+        # Of a zero and a negative one, the largest is either.
+        inner = INNER[:-1] if scope.dtype.kind == "f" else INNER
+        return helper.make_node(rng.choice(inner), [first, rng.choice(scope.names)], [name])
     return helper.make_node("Neg" if scope.dtype.kind in "fi" and rng.random() < 0.5 else "Identity", [first], [name])
 
 
@@ -89,6 +91,7 @@ def repeat(scope: Scope, name: str) -> list[NodeProto]:
 
 def loop_body(scope: Scope, *, rows: bool) -> tuple[GraphProto, int]:
     b = scope.b
+    b.graph.loops_over_strings |= scope.dtype == values.STRING
     at, going, state, still = b.name(), b.name(), b.name(), b.name()
     nodes, result = steps(scope.inner(state, flags=[going]), b.rng.randint(1, 3))
     nodes.append(helper.make_node("Identity", [going], [still]))
@@ -158,6 +161,7 @@ def scan(b: Builder) -> None:
     row = b.name()
     scope = Scope(b, x.dtype, x.shape[1:], (row, *[value.name for value in scalars]), (condition.name,), 1, [])
     nodes, result = steps(scope, b.rng.randint(1, 3))
+    b.graph.loops_over_strings |= x.dtype == values.STRING
     element = number(x.dtype)
     states: list[str] = []
     inputs, outputs = [], []

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import random
+import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 
 from judge import pool, runtimes
 from judge.relais import Relais
@@ -18,7 +21,8 @@ from random_graphs import dress
 from random_graphs.build import Graph, model
 from random_graphs.compare import Counts, difference
 from random_graphs.generate import OLDEST, generate
-from random_graphs.judges import verdicts
+from random_graphs.judges import OWN_FAULTS, is_excused, verdicts
+from random_graphs.options import used_by
 
 BATCH = 50
 INPUT = "input: "
@@ -123,7 +127,8 @@ def compare(
             else:
                 outcome.n_apart += 1
             return
-        took = [name for name, said in verdicts(before, feeds, ALSO[runtime], stage).items() if not isinstance(said, Exception)]
+        said = verdicts(before, feeds, ALSO[runtime], lambda name: stage(f"{INPUT}batch {task.batch} in {name}"))
+        took = [name for name, said in said.items() if not isinstance(said, Exception)]
         for name, args in task.runs:
             after = Path(folder) / "out.onnx"
             after.unlink(missing_ok=True)
@@ -147,15 +152,17 @@ def compare(
                         continue
                     why = f"the result does not run: {error}"
             if new is not None:
-                why = differences(graphs, outputs, old, new, outcome, name) or refusals(after, feeds, took, stage)
+                same = functools.partial(unchanged, before, after)
+                why = differences(graphs, outputs, old, new, outcome, name, same) or refusals(after, feeds, took, stage)
             if why:
                 outcome.failures.append(f"batch {task.batch}, operator set {opset}, {name}: {why}")
-                keep(task, name, before, after, feeds)
+                keep(task, name, Path(folder), feeds)
 
 
 def refusals(after: Path, feeds, took: Sequence[str], stage: pool.Callable[[str], None]) -> str:
     said = verdicts(after, feeds, took, stage)
-    return "; ".join(f"{name} refuses: {error}" for name, error in said.items() if isinstance(error, Exception))
+    errors = {name: error for name, error in said.items() if isinstance(error, Exception)}
+    return "; ".join(f"{name} refuses: {error}" for name, error in errors.items() if not is_excused(error, OWN_FAULTS))
 
 
 def halves(relais: Relais, task: Task, runtime: str, graphs: Sequence[Graph], opset: int, outcome: Outcome, stage) -> None:
@@ -164,7 +171,38 @@ def halves(relais: Relais, task: Task, runtime: str, graphs: Sequence[Graph], op
         compare(relais, task, runtime, half, opset, outcome, stage)
 
 
-def differences(graphs: Sequence[Graph], outputs: Sequence[str], old, new, outcome: Outcome, run: str) -> str:
+def unchanged(before: Path, after: Path, output: str) -> bool:
+    """Whether an output is computed by the same nodes from the same constants: what a runtime makes of it is its own doing."""
+    behind = [what_is_behind(onnx.load(path), output) for path in (before, after)]
+    return behind[0] == behind[1]
+
+
+def what_is_behind(whole: onnx.ModelProto, output: str) -> set[bytes]:
+    functions = {(function.domain, function.name): function for function in whole.functions}
+    found, wanted, called = set(), {output}, set()
+    for node in reversed(whole.graph.node):
+        if wanted & set(node.output):
+            found.add(node.SerializeToString())
+            wanted.update(used_by(node))
+            called.add((node.domain, node.op_type))
+    while called:
+        function = functions.pop(called.pop(), None)
+        if function is not None:
+            found.add(function.SerializeToString())
+            called.update((node.domain, node.op_type) for node in function.node)
+    held = [(held.name, onnx.numpy_helper.to_array(held)) for held in whole.graph.initializer if held.name in wanted]
+    return found | {f"{name} {array.dtype} {array.shape}".encode() + array.tobytes() for name, array in held}
+
+
+def differences(
+    graphs: Sequence[Graph],
+    outputs: Sequence[str],
+    old,
+    new,
+    outcome: Outcome,
+    run: str,
+    same: Callable[[str], bool],
+) -> str:
     anything = {output.name for graph in graphs if graph.operators & ROUNDED.get(run, set()) for output in graph.outputs}
     bounds = {name: bound for graph in graphs for name, bound in graph.bounds.items()}
     found = []
@@ -174,20 +212,18 @@ def differences(graphs: Sequence[Graph], outputs: Sequence[str], old, new, outco
             largest = np.abs(a, where=np.isfinite(a), out=np.zeros(a.shape)).max(initial=0)
             bound = np.maximum(0 if bound is None else bound, np.full(a.shape, OTHER_KERNELS[run] * largest))
         why = difference(a, b, None if run == EXACT else bound, outcome.counts)
-        if why:
+        if why and not same(name):
             found.append(f"`{name}` {why}")
     return f"{len(found)} outputs differ: {'; '.join(found[:4])}" if found else ""
 
 
-def keep(task: Task, name: str, before: Path, after: Path, feeds) -> None:
+def keep(task: Task, name: str, models: Path, feeds) -> None:
     if task.keep is None:
         return
     folder = task.keep / f"{task.seed}-{task.batch}-{name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "in.onnx").write_bytes(before.read_bytes())
-    if after.exists():
-        (folder / "out.onnx").write_bytes(after.read_bytes())
-    np.savez(folder / "feeds.npz", **feeds)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(models, folder)
+    (folder / "feeds.pickle").write_bytes(pickle.dumps(feeds))
 
 
 def command(relais: Relais, tasks: Sequence[Task], n_jobs: int) -> int:

@@ -27,6 +27,8 @@ def there_and_back(b: Builder) -> None:
         match op:
             case "Reshape":
                 continue
+            case "Transpose" if x.rank == 0:
+                continue
             case "Transpose":
                 nodes.append(helper.make_node(op, [last], [name], perm=list(range(x.rank))[::-1]))
             case "Cast":

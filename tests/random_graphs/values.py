@@ -48,7 +48,7 @@ def tensor(rng: random.Random, kind: np.dtype, dims: tuple[int, ...], *, special
     """Small numbers, and with `special` now and then one at an edge of the type."""
     kind = np.dtype(kind)
     source = np.random.default_rng(rng.getrandbits(64))
-    if kind == STRING:
+    if kind == STRING or kind.kind in "UT":
         return np.asarray(source.choice(np.array(WORDS, object), dims), object).reshape(dims)
     if kind in SHORT:
         return source.integers(0, 2, dims).astype(np.float32).astype(kind)

@@ -392,6 +392,17 @@ impl Inliner<'_> {
     }
 }
 
+/// Whether a function has an attribute of this name, be it one with a default. Attributes of the calls in it may refer to
+/// those that it has.
+pub fn has_function_attribute(f: &Function, name: &str) -> bool {
+    f.attrs(f.root()).metadata().any(|(metadata, value)| match value {
+        AttrValue::Strings(names) if metadata == FUNCTION_ATTRIBUTES => {
+            names.strings().any(|own| own == name.as_bytes())
+        }
+        _ => default_of(metadata) == Some(name),
+    })
+}
+
 /// The attribute whose default a piece of metadata is.
 fn default_of(metadata: &str) -> Option<&str> {
     metadata.strip_prefix(FUNCTION_DEFAULT)?.strip_prefix(':')

@@ -106,8 +106,8 @@ pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use imm::Imm;
 pub use inline::{
-    Declined, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, InlineError, Inlined, inline_functions, inline_some_functions,
-    instantiate, recursive,
+    Declined, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, InlineError, Inlined, has_function_attribute, inline_functions,
+    inline_some_functions, instantiate, recursive,
 };
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, Source, global_kind, module_attr_kind};

@@ -81,6 +81,21 @@ impl ElemType {
         matches!(self.0, 2..=7 | 12 | 13 | 21 | 22 | 25 | 26)
     }
 
+    /// The first version of ONNX's operator set whose `Constant` has elements of this type; the largest number if none has.
+    pub const fn constant_since(self) -> i64 {
+        match self {
+            Self::FLOAT | Self::DOUBLE | Self::FLOAT16 => 1,
+            Self::BFLOAT16 => 13,
+            Self::FLOAT8E4M3FN | Self::FLOAT8E4M3FNUZ | Self::FLOAT8E5M2 | Self::FLOAT8E5M2FNUZ => 19,
+            Self::INT4 | Self::UINT4 => 21,
+            Self::FLOAT4E2M1 => 23,
+            Self::FLOAT8E8M0 => 24,
+            Self::INT2 | Self::UINT2 => 25,
+            Self::FLOAT6E2M3 | Self::FLOAT6E3M2 => i64::MAX,
+            _ => 9,
+        }
+    }
+
     /// Bytes that `count` elements take, packed as ONNX's `raw_data`; `None` for strings, unknown types and products
     /// beyond 64 bits.
     pub const fn bytes_for(self, count: u64) -> Option<u64> {

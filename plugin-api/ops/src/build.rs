@@ -311,6 +311,7 @@ fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
 /// # Errors
 /// Returns the first mismatch, or the error of the verifier.
 pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
+    check_references(f, call)?;
     check_record(f, relations, call, op)?;
     check_verifier(f, relations, call, op)
 }
@@ -337,6 +338,7 @@ impl CallChecker {
         call: NodeId,
         op: OpId,
     ) -> Result<(), CallFault> {
+        check_references(f, call)?;
         let n_results = f.n_results(call).map_or(u32::MAX, |n| n as u32);
         self.alike.clear();
         self.alike.extend([op.0, n_results]);
@@ -356,6 +358,18 @@ impl CallChecker {
         }
         check_verifier(f, relations, call, op)
     }
+}
+
+/// Checks that the function has the attributes that those of a call refer to.
+fn check_references(f: &Function, call: NodeId) -> Result<(), CallFault> {
+    let referred = f.attr_recs(call).iter().filter(|rec| rec.kind == attr_kind::REF).map(|rec| f.str(StrId(rec.a)));
+    for name in referred {
+        if !has_function_attribute(f, name) {
+            let message = format_args!("it refers to the attribute `{name}`, which the function does not have");
+            return Err(CallFault::new(CallRule::Reference, message));
+        }
+    }
+    Ok(())
 }
 
 fn check_record(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
@@ -556,6 +570,28 @@ mod tests {
             });
             assert!(text.contains("Made(%x)") && !text.contains(&format!("{op}(")), "{text}");
         }
+    }
+
+    #[test]
+    fn an_attribute_refers_to_one_that_the_function_has() {
+        let text = "def @f(%x) #[attributes = [\"a\"], \"default:b\" = 1.0] {
+            %0 = LeakyRelu(%x, alpha = $a: float);
+            %1 = LeakyRelu(%0, alpha = $b: float);
+            %2 = LeakyRelu(%1, alpha = $c: float);
+            %2
+        }";
+        let module = text::parse_str(text).unwrap();
+        let f = module.function("f").unwrap();
+        let mut checker = CallChecker::default();
+        let mut rule = |id: NodeId| {
+            let op = f.call(id).unwrap().op().unwrap();
+            let alone = check_made(f, &mut NoTypes, id, op).err();
+            let fault = checker.check(f, &mut NoTypes, id, op).err();
+            assert_eq!(fault.as_ref().map(|fault| &fault.message), alone.as_ref().map(|fault| &fault.message));
+            fault.map(|fault| fault.rule)
+        };
+        let [a, b, c] = *f.bindings(f.body()) else { panic!() };
+        assert_eq!((rule(a), rule(b), rule(c)), (None, None, Some(CallRule::Reference)));
     }
 
     #[test]

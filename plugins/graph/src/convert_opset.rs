@@ -366,7 +366,8 @@ impl Conversion<'_, '_> {
                 let (form, tensor) = (form_in(at.function(), id, from, to), at.function().constant(id).cloned());
                 let (Some(form), Some(tensor)) = (form, tensor) else { return Ok(Action::Keep) };
                 if form == ConstForm::ANY && !self.has_initializers {
-                    let why = format!("before version 9 it has no elements of type {}", tensor.elem());
+                    let (elem, since) = (tensor.elem(), tensor.elem().constant_since());
+                    let why = format!("before version {since} it has no elements of type {elem}");
                     self.refused.add(id, "Constant", why);
                     return Ok(Action::Keep);
                 }
@@ -529,13 +530,13 @@ fn drop_unused(edit: &mut Editor, before: &Users, computed: &Computed) -> Result
 }
 
 /// The form that a constant takes in the previous version, where it cannot keep its own: before version 12 the values of
-/// `Constant` are tensors, and before version 9 of floats. Those of other types become initializers.
+/// `Constant` are tensors. Those of types that it lacks become initializers.
 fn form_in(f: &Function, constant: NodeId, from: i64, to: i64) -> Option<ConstForm> {
     let form = ConstForm(f.node(constant).aux);
-    let is_float = matches!(f.type_of(constant).elem(), Some(ElemType::FLOAT | ElemType::FLOAT16 | ElemType::DOUBLE));
+    let since = f.type_of(constant).elem().map_or(0, ElemType::constant_since);
     match (from, to) {
         (12, 11) if form.0 > ConstForm::VALUE.0 => Some(ConstForm::VALUE),
-        (9, 8) if form == ConstForm::VALUE && !is_float => Some(ConstForm::ANY),
+        _ if form == ConstForm::VALUE && (to + 1..=from).contains(&since) => Some(ConstForm::ANY),
         _ => None,
     }
 }

@@ -24,7 +24,7 @@
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
-    ir::{BlockId, PRIMITIVE, RArc, Subgraph, Users},
+    ir::{BlockId, PRIMITIVE, RArc, Subgraph, Users, attr_kind},
     op::FusionKind,
     prelude::*,
 };
@@ -216,6 +216,10 @@ impl Dataflow {
     fn of(f: &Function, users: &Users, ops: &OpFactsTable<'_>, block: BlockId) -> Self {
         let kind_of = |id: NodeId| {
             let call = f.call(id).filter(|call| call.regions().is_empty() && call.n_results().is_none())?;
+            // What it refers to is the function's.
+            if f.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF) {
+                return None;
+            }
             let facts = ops.of(call)?;
             Some(if facts.effects.is_mergeable() { facts.fusion } else { FusionKind::OPAQUE })
         };

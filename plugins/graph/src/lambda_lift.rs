@@ -25,7 +25,7 @@
 use relais_plugin_api::{
     build::Builder,
     infer::{Coverage, contradiction},
-    ir::{AttrValue, Copier, OUTPUT_TYPES, Subgraph, Type, TypeId, Users, Walk, WalkStep, kind},
+    ir::{AttrValue, Copier, OUTPUT_TYPES, Subgraph, Type, TypeId, Users, Walk, WalkStep, attr_kind, kind},
     prelude::*,
 };
 use std::collections::{BTreeMap, HashSet};
@@ -105,6 +105,9 @@ fn lift_innermost(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> 
             continue;
         }
         let function = to_function(f, id, &captured, f.results(f.block_of(id)))?;
+        if refers_to_attributes(&function) {
+            continue;
+        }
         lifted.insert(id, Lifted::add(module, f, id, captured, function)?);
     }
     if lifted.is_empty() {
@@ -189,6 +192,9 @@ fn worth_lifting(f: &Function, users: &Users, region: NodeId, cx: &PassCx<'_>) -
         return Ok(None);
     }
     let function = to_function(f, region, &captured, &results)?;
+    if refers_to_attributes(&function) {
+        return Ok(None);
+    }
     let mut typed = function.clone();
     let faults = cx.ops(&typed).infer_types(&mut typed, Coverage::Everything).faults;
     Ok((faults.is_empty() && !is_contradicted(f, region)).then_some(function))
@@ -294,6 +300,11 @@ fn to_function(f: &Function, closure: NodeId, captured: &[NodeId], results: &[No
     let results: Vec<NodeId> = results.iter().filter_map(|&result| copier.get(result)).collect();
     function.set_results(body, &results);
     Ok(function)
+}
+
+/// Whether attributes of calls refer to those of the function, which are those of the one that the calls come from.
+fn refers_to_attributes(f: &Function) -> bool {
+    f.all_bindings().any(|id| f.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF))
 }
 
 fn remark_rest(f: &Function, cx: &PassCx<'_>) {

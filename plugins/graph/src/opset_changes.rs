@@ -60,6 +60,7 @@ const CHANGES: &[Change] = &[
     row("MeanVarianceNormalization", 13, state_axes, by_records),
     row("Min", 8, by_records, equal_shapes),
     row("Mod", 28, by_records, mod_down),
+    row("OneHot", 11, by_records, one_hot_down),
     row("Pad", 18, by_records, pad_axes_down),
     row("Pad", 19, by_records, pad_wrap_down),
     row("QuantizeLinear", 21, by_records, quantize_down),
@@ -90,6 +91,7 @@ const CHANGES: &[Change] = &[
     row("Softmax", 13, softmax_up, softmax_down),
     row("Split", 18, split_up, split_down),
     row("Sum", 8, by_records, equal_shapes),
+    row("TopK", 10, by_records, top_k_down),
     row("Upsample", 10, upsample_up, by_records),
 ];
 

@@ -49,6 +49,15 @@ fn a_value_names_the_node_that_computes_it() {
 }
 
 #[test]
+fn a_name_that_a_nested_graph_has_too_is_that_of_the_model_itself() {
+    let branch = "if (%b) { %y = const(float32, 3.0); %h = Add(%d, %y); %h } else { %e }";
+    let model = MODEL.replace("if (%b) { %g = Identity(%d) #[name = \"inner\"]; %g } else { %e }", branch);
+    let (text, said) = run(&model.replace("Relu(%f)", "Identity(%f)"), &["--keep", "y"]);
+    said.expect_success();
+    assert!(text.contains("%y: Tensor[(2, 2), float32] = Identity(%f)"), "{text}");
+}
+
+#[test]
 fn a_node_that_nothing_uses_stays() {
     let unused = MODEL.replace("%y = Relu", "%u = acme::Count(%f) #[name = \"probe\"];\n  %v = Abs(%f);\n  %y = Relu");
     let (text, said) = run(&unused, &["--keep", "v,probe", "--infer-shapes"]);

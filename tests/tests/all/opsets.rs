@@ -91,6 +91,50 @@ def @F(%x: Tensor[(2), float32]) #[opset = {{\"\": 9}}] {{ %c = const({elem}) #[
 }
 
 #[test]
+fn numbers_that_an_older_version_does_not_take_are_refused() {
+    let topmost = |k: i64| {
+        format!(
+            "def @main(%x: Tensor[(3), float32]) #[opset = {{\"\": 10}}] {{
+  %k = const(int64, [{k}]);
+  %t = TopK(%x, %k) -> 2;
+  %v = %t[0];
+  %v
+}}"
+        )
+    };
+    let one_hot = |kind: &str, index: i64| {
+        format!(
+            "def @main(%v: Tensor[(2), float32]) #[opset = {{\"\": 11}}] {{
+  %i = const({kind}, [{index}]);
+  %d = const(int64, 3);
+  %y = OneHot(%i, %d, %v);
+  %y
+}}"
+        )
+    };
+    for (target, model, refusal) in [
+        (
+            "9",
+            topmost(0),
+            Some("`TopK` cannot be converted to operator set 9: before version 10 its `k` is at least 1"),
+        ),
+        ("9", topmost(1), None),
+        ("10", one_hot("int32", -1), Some("`OneHot` cannot be converted to operator set 10: its indices are negative")),
+        ("10", one_hot("int64", -1), None),
+        ("10", one_hot("int32", 1), None),
+    ] {
+        let (text, said) = run(&model, &["--target-opset", target]);
+        match refusal {
+            Some(refusal) => {
+                let stderr = said.expect_failure().stderr;
+                assert!(stderr.contains(refusal) && text.is_empty(), "{stderr}{text}");
+            }
+            None => _ = said.expect_success(),
+        }
+    }
+}
+
+#[test]
 fn branches_give_one_shape_before_version_11() {
     let model = |then: &str| {
         format!(

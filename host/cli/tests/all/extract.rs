@@ -96,3 +96,40 @@ fn what_nested_graphs_use_is_needed_and_replaced() {
     said.expect_success();
     assert!(text.contains("@half(") && !text.contains("Exp"), "{text}");
 }
+
+#[test]
+fn a_new_input_takes_its_name_from_values_of_nested_graphs() {
+    let model = "def @main(%x: Tensor[(4), float32], %c: Tensor[(), bool]) #[opset = {\"\": 17}] {
+        %k = if (%c) { %e = Neg(%x); %f = Abs(%e); %f } else { %x };
+        %e = Exp(%k);
+        %y = Add(%e, %k);
+        %y
+    }";
+    let (text, said) = part(model, &["--inputs", "e,x,c"]);
+    said.expect_success();
+    let body = lines(&text);
+    assert!(body.starts_with("def @main(%e: Tensor[(4), float32], %x"), "{body}");
+    assert!(!body.contains("%e = Neg(%x)") && body.contains("%y: Tensor[(4), float32] = Add(%e, %k)"), "{body}");
+}
+
+#[test]
+fn ranks_of_new_inputs_and_outputs_are_known() {
+    let model = "def @main(%x: Tensor[(4), float32], %s: Tensor[(?), int64]) #[opset = {\"\": 17}] {
+        %r: Tensor[*, float32] = Reshape(%x, %s);
+        %y = Relu(%r);
+        %z = Flatten(%y);
+        %z
+    }";
+    for (arguments, expected) in [
+        (["--inputs", "r"], "the value `r` cannot be an input: how many dimensions it has is not known"),
+        (["--inputs", "r"], "state them, as in `--input-shape r:?,3`"),
+        (["--outputs", "y"], "the value `y` cannot be an output: how many dimensions it has is not known"),
+    ] {
+        let (text, said) = part(model, &arguments);
+        let stderr = said.expect_failure().stderr;
+        assert!(stderr.contains(expected) && text.is_empty(), "{stderr}");
+    }
+    let (text, said) = part(model, &["--inputs", "r", "--input-shape", "r:?,3"]);
+    said.expect_success();
+    assert!(lines(&text).starts_with("def @main(%r: Tensor[(?, 3), float32]) -> (%z)\n"), "{text}");
+}

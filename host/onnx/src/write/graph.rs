@@ -361,9 +361,9 @@ impl<'w> Writer<'w> {
         Ok(Item { content: Content::Message(steps), at })
     }
 
-    /// Whether new constants may be initializers: up to IR version 3 the main graph's are inputs.
+    /// Whether new constants may be initializers: up to IR version 3 a graph's are inputs.
     fn takes_initializers(&self, d: &Described<'_>) -> bool {
-        d.form == Form::Graph && (d.function != d.f.root() || self.ir_version > LAST_WITH_LISTED_INITIALIZERS)
+        d.form == Form::Graph && self.ir_version > LAST_WITH_LISTED_INITIALIZERS
     }
 
     /// An initializer that the IR holds as a call.
@@ -627,17 +627,7 @@ fn constant_of_shape_since(elem: ElemType) -> Option<i64> {
 
 /// Whether the operator set that a function imports has a `Constant` of a type.
 fn is_made(f: &Function, elem: ElemType) -> bool {
-    let since = match elem {
-        ElemType::FLOAT16 | ElemType::FLOAT | ElemType::DOUBLE => 1,
-        ElemType::BFLOAT16 => 13,
-        ElemType::FLOAT8E4M3FN | ElemType::FLOAT8E4M3FNUZ | ElemType::FLOAT8E5M2 | ElemType::FLOAT8E5M2FNUZ => 19,
-        ElemType::INT4 | ElemType::UINT4 => 21,
-        ElemType::FLOAT4E2M1 => 23,
-        ElemType::FLOAT8E8M0 => 24,
-        ElemType::INT2 | ElemType::UINT2 => 25,
-        _ => 9,
-    };
-    f.opset_version("").is_none_or(|version| version >= since)
+    f.opset_version("").is_none_or(|version| version >= elem.constant_since())
 }
 
 /// Whether a splat is smaller as a `ConstantOfShape` node, and the operator set has one for its type.

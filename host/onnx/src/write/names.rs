@@ -13,7 +13,7 @@ use crate::{
     read::scope::Scope,
     wire::is_text,
 };
-use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, StrId, flag, kind};
+use relais_plugin_api::ir::{AttrValue, BlockId, ConstForm, Function, NodeId, StrId, flag, kind};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// How an output comes by its name.
@@ -236,7 +236,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             frame.next += 1;
             frame.next_region = 0;
             let is_value = match self.f.kind(binding) {
-                kind::CONSTANT => true,
+                kind::CONSTANT => !self.is_seen_everywhere(binding),
                 kind::CALL | kind::IF => self.f.n_results(binding).is_none(),
                 kind::TUPLE_GET_ITEM => self.names.value(binding) == binding,
                 _ => false,
@@ -358,7 +358,18 @@ impl<'a, 'c> Chooser<'a, 'c> {
             self.claim(param, name);
         }
         self.name_outputs(&mut frame, block)?;
+        for &binding in f.bindings(block) {
+            if self.is_seen_everywhere(binding) {
+                self.define(&frame, binding);
+            }
+        }
         Ok(frame)
+    }
+
+    /// Whether a value with a name is a new constant, which may be an initializer: graphs of nodes before it see its name, too.
+    fn is_seen_everywhere(&self, id: NodeId) -> bool {
+        let is_new = self.f.kind(id) == kind::CONSTANT && ConstForm(self.f.node(id).aux) == ConstForm::ANY;
+        is_new && self.f.name_id(id) != StrId::EMPTY
     }
 
     /// Resolves a projection.

@@ -135,3 +135,45 @@ fn an_output_is_listed_twice_under_its_name() {
     let passed_on = listed("(%x, %x, %x)", "");
     assert!(passed_on.contains("(%y, %y, %z)") && passed_on.matches("Identity(%x)").count() == 2, "{passed_on}");
 }
+
+/// A constant may become an initializer, which graphs of nodes before it see.
+#[test]
+fn a_new_constant_has_its_name_alone() {
+    let module = text::parse_str(
+        "def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) -> (%y, %w) #[opset = {\"\": 17}] {\n\
+         %y = if (%c) -> (%w) { %w = Relu(%x); %w } else -> (%w) { %w = Neg(%x); %w };\n\
+         %w = const(float32, 2.0); (%y, %w)\n}\n",
+    )
+    .unwrap();
+    let (_, back) = written(&module);
+    let text = text::print_function("main", back.main().unwrap(), &text::PrintOptions::default());
+    assert!(text.contains("%w = const(float32, 2.0)") && text.contains("-> (%y, %w)"), "{text}");
+    assert!(!text.contains("%w = Relu") && !text.contains("%w = Neg"), "{text}");
+    // The name of a later value may be taken.
+    let module = text::parse_str(
+        "def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) -> (%y, %w) #[opset = {\"\": 17}] {\n\
+         %y = if (%c) -> (%w) { %w = Relu(%x); %w } else -> (%w) { %w = Neg(%x); %w };\n\
+         %w = Exp(%x); (%y, %w)\n}\n",
+    )
+    .unwrap();
+    let (_, back) = written(&module);
+    let text = text::print_function("main", back.main().unwrap(), &text::PrintOptions::default());
+    assert!(text.contains("%w = Relu") && text.contains("%w = Neg") && text.contains("%w = Exp"), "{text}");
+}
+
+/// Up to IR version 3 initializers are inputs of their graph, in nested ones, too.
+#[test]
+fn old_models_have_constants_of_nested_graphs_as_nodes() {
+    let text = |ir_version: i64| {
+        format!(
+            "#[ir_version = {ir_version}]\n\
+             def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": 7}}] {{\n\
+             %y = if (%c) {{ %w = const(float32, 2.0); %a = Add(%x, %w); %a }} else {{ %n = Neg(%x); %n }}; %y\n}}\n"
+        )
+    };
+    for (ir_version, is_node) in [(3, true), (4, false)] {
+        let (_, back) = written(&text::parse_str(&text(ir_version)).unwrap());
+        let text = text::print_function("main", back.main().unwrap(), &text::PrintOptions::default());
+        assert_eq!(text.contains("%w = const(float32, 2.0) #[form = value]"), is_node, "{text}");
+    }
+}

@@ -57,6 +57,7 @@ pub fn extract(
     let needed = needed(main, &results, &cuts);
     let params = params(main, &needed, &cuts, inputs)?;
     let results = keep(main, &needed, &cuts, &params, &results);
+    unname_inner(main, &cuts, &params);
     let outputs = if outputs.is_empty() { &before.output_names } else { outputs };
     name_outputs(main, outputs, &results, &before);
     let new: Vec<NodeId> = cuts.iter().zip(&params).filter(|(cut, param)| cut != param).map(|(_, &new)| new).collect();
@@ -65,11 +66,6 @@ pub fn extract(
     let mut changes = before.changes(main, outputs);
     let is_old = |name: &String| before.output_names.contains(name);
     changes.extend(retyped.into_iter().filter(|output| is_old(&output.name)).map(|output| output.line));
-    let of_any_rank = |id: &NodeId| matches!(main.type_of(*id), Type::Tensor { shape: None, .. });
-    let ranks = params.iter().filter(|id| new.contains(id)).chain(&results).filter(|id| of_any_rank(id));
-    changes.extend(ranks.map(|&id| {
-        format!("how many dimensions `{}` has is not known: some programs refuse such a model", main.name(id))
-    }));
     let called_now = called(module, [MAIN]);
     let gone: HashSet<String> = called_before.difference(&called_now).cloned().collect();
     // A function that nothing calls may call others.
@@ -79,6 +75,27 @@ pub fn extract(
         module.remove(name);
     }
     Ok(changes)
+}
+
+/// Checks that the ranks of the values that became inputs and outputs are known, which ONNX states of these.
+///
+/// # Errors
+/// Returns an error if one is not.
+pub(super) fn check_ranks(module: &IRModule, inputs: &[String], outputs: &[String]) -> Result<(), Error> {
+    let Some(main) = module.main() else { return Ok(()) };
+    let is_open = |id: NodeId| matches!(main.type_of(id), Type::Tensor { shape: None, .. });
+    let error = |what: &str, name: &str| {
+        Error::new(format!("the value `{name}` cannot be an {what}: how many dimensions it has is not known"))
+    };
+    if let Some((name, _)) = inputs.iter().zip(main.params()).find(|&(_, &id)| is_open(id)) {
+        let help = format!("state them, as in `--input-shape {name}:?,3`, or name values before or behind it");
+        return Err(error("input", name).with_help(help));
+    }
+    let results = main.results(main.body());
+    match outputs.iter().zip(results).find(|&(_, &id)| is_open(id)) {
+        Some((name, _)) => Err(error("output", name).with_help("name values before or behind it")),
+        None => Ok(()),
+    }
 }
 
 /// Sets the outputs of a function: their values and names. One that it had before is declared as it was, others with the
@@ -225,6 +242,20 @@ fn keep(main: &mut Function, needed: &[bool], cuts: &[NodeId], params: &[NodeId]
     let results: Vec<NodeId> = results.iter().map(|id| new.get(id).copied().unwrap_or(*id)).collect();
     main.set_results(body, &results);
     results
+}
+
+/// Takes their names from values of nested graphs, where a new parameter of that name is visible.
+fn unname_inner(main: &mut Function, cuts: &[NodeId], params: &[NodeId]) {
+    let new = params.iter().filter(|id| !cuts.contains(id));
+    let names: HashSet<String> = new.map(|&id| main.name(id).to_owned()).collect();
+    let body: HashSet<NodeId> = main.bindings(main.body()).iter().copied().collect();
+    let inner = (0..main.n_blocks() as u32).map(BlockId).filter(|&block| block != main.body());
+    let values = |block: BlockId| main.operands(main.block(block).owner).iter().chain(main.bindings(block)).copied();
+    let hides = |id: &NodeId| !body.contains(id) && names.contains(main.name(*id));
+    for id in inner.flat_map(values).filter(hides).collect::<Vec<_>>() {
+        main.set_name(id, "");
+        main.touch(id);
+    }
 }
 
 /// Replaces operands. Returns the nested blocks that have other results then.

@@ -8,7 +8,7 @@ use relais::{
     pass::Catalogue,
     words::{nearest, or_list},
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The domain of calls that are kept; those of another domain than the default one have `relais.kept.DOMAIN`.
 const KEPT: &str = "relais.kept";
@@ -38,7 +38,8 @@ pub fn keep(module: &mut IRModule, names: &[String], catalogue: &dyn Catalogue) 
     for function in functions {
         let Some(f) = module.function(&function) else { continue };
         let mut calls = Vec::new();
-        for id in f.all_bindings() {
+        let hidden = hidden(f);
+        for id in f.all_bindings().filter(|id| !hidden.contains(id)) {
             for name in [f.name(id), node_name(f, id)] {
                 if let Some(at) = names.iter().position(|wanted| wanted == name) {
                     calls.push(call_of(f, id).ok_or_else(|| not_kept(&names[at], f, id))?);
@@ -109,6 +110,13 @@ pub fn release(module: &mut IRModule, n_kept: usize) -> Result<Option<String>, E
             "{n_gone} of the {n_kept} nodes to keep are gone: they were in branches or functions that are never run"
         )
     }))
+}
+
+/// The values of nested graphs whose names a value of the function itself has, too, which is meant then.
+fn hidden(f: &Function) -> BTreeSet<NodeId> {
+    let own: BTreeSet<NodeId> = f.params().iter().chain(f.bindings(f.body())).copied().collect();
+    let names: HashSet<&str> = own.iter().map(|&id| f.name(id)).filter(|name| !name.is_empty()).collect();
+    f.all_bindings().filter(|id| !own.contains(id) && names.contains(f.name(*id))).collect()
 }
 
 /// The domain of a call before it was kept; `None` if this is not the domain of one.

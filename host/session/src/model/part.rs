@@ -2,7 +2,7 @@
 
 use super::{
     declared::forget_outdated_sizes,
-    extract::extract,
+    extract::{check_ranks, extract},
     shapes::{names_input, set_input_shapes},
 };
 use crate::{error::Error, listener::Notice};
@@ -47,6 +47,7 @@ impl Part {
         };
         changes.extend(extract(module, &self.inputs, &self.outputs, catalogue)?);
         changes.extend(set_input_shapes(module, &of_part, catalogue)?);
+        check_ranks(module, &self.inputs, &self.outputs)?;
         Ok(changes.into_iter().map(Notice::note).chain(about_outdated(&outdated)).collect())
     }
 

@@ -128,6 +128,17 @@ impl Function {
             table.copy(old, new);
         }
         self.inherit_description(new, old);
+        self.inherit_shadows(new, old);
+    }
+
+    /// Lets a value hide the others of its name, as the one does that it has the name of.
+    fn inherit_shadows(&mut self, new: NodeId, old: NodeId) {
+        let shadows = |rec: &&AttrRec| rec.flags & attr_flag::META != 0 && self.bytes(rec.name) == SHADOWS.as_bytes();
+        let Some(&shadows) = self.attr_recs(old).iter().find(shadows) else { return };
+        if !self.attr_recs(new).contains(&shadows) {
+            let all = [self.attr_recs(new), &[shadows]].concat();
+            self.set_attr_recs(new, &all);
+        }
     }
 
     /// Moves the description of the call that computes `old` to the one that computes `new`, unless it has one. Moved, so
@@ -159,5 +170,29 @@ impl Function {
         let all = [self.attr_recs(new), &moved].concat();
         self.set_attr_recs(new, &all);
         self.set_attr_recs(old, &left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    #[test]
+    fn what_takes_the_place_of_a_value_hides_what_it_hides() {
+        let text = "def @main(%x) { %a = Abs(%x) #[shadows = 1]; %b = Exp(%x); %c = Neg(%x); (%a, %b, %c) }";
+        let mut module = text::parse_str(text).unwrap();
+        let f = module.function_mut(MAIN).unwrap();
+        let [a, b, c] = *f.bindings(f.body()).get(..3).unwrap() else { panic!() };
+        f.inherit_value(b, a);
+        f.inherit_value(c, b);
+        let shadows = |id: NodeId| f.attrs(id).meta(SHADOWS).is_some();
+        assert_eq!([b, c].map(shadows), [true, true]);
+        assert_eq!(f.name(c), "a");
+        let mut plain = text::parse_str("def @main(%x) { %a = Abs(%x); %b = Exp(%x); (%a, %b) }").unwrap();
+        let f = plain.function_mut(MAIN).unwrap();
+        let [a, b] = *f.bindings(f.body()).get(..2).unwrap() else { panic!() };
+        f.inherit_value(b, a);
+        assert!(f.attr_recs(b).is_empty());
     }
 }

@@ -101,6 +101,8 @@ pub enum CallRule {
     TypeVar,
     /// The operator's verifier refuses it.
     Verifier,
+    /// An attribute refers to one that the function does not have.
+    Reference,
 }
 
 impl CallRule {
@@ -120,6 +122,7 @@ impl CallRule {
             Self::ElemType => "M011",
             Self::TypeVar => "M012",
             Self::Verifier => "M013",
+            Self::Reference => "M014",
         }
     }
 }

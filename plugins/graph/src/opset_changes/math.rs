@@ -88,6 +88,35 @@ pub(super) fn dft_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
     Ok(Outcome::Same)
 }
 
+/// Before version 11 no index is negative, which full checking demands where it knows them.
+pub(super) fn one_hot_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
+    let Some(indices) = s.arg(0).and_then(|indices| s.f().constant(indices)).cloned() else { return Ok(Outcome::Same) };
+    let values = indices.to_i64s().unwrap_or_default();
+    if values.iter().all(|&index| index >= 0) {
+        return Ok(Outcome::Same);
+    }
+    if indices.elem() != ElemType::INT64 {
+        return Err("its indices are negative".to_owned());
+    }
+    let depth = s.constant(1)?.and_then(|depth| depth.to_i64()).ok_or("its argument `depth` is not one integer")?;
+    // What is out of range stays so.
+    let from_first = |&index: &i64| match index {
+        0.. => index,
+        _ if index >= -depth => index + depth,
+        _ => depth,
+    };
+    let values: Vec<i64> = values.iter().map(from_first).collect();
+    s.args[0] = s.new_constant(Tensor::from_i64(indices.dims(), &values));
+    s.in_place_of("OneHot".to_owned())
+}
+
+pub(super) fn top_k_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
+    match s.constant_ints(1)?.as_deref() {
+        Some(&[k]) if k >= 1 => Ok(Outcome::Same),
+        _ => Err("before version 10 its `k` is at least 1".to_owned()),
+    }
+}
+
 /// ONNX's number of an element type, as attributes have it.
 fn number(elem: ElemType) -> i64 {
     elem.0.into()
