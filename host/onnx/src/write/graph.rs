@@ -73,14 +73,14 @@ fn bytes_field(number: u32, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn strings<'a>(attrs: Attrs<'a>, key: &str) -> Vec<&'a [u8]> {
+pub(super) fn strings<'a>(attrs: Attrs<'a>, key: &str) -> Vec<&'a [u8]> {
     match attrs.meta(key) {
         Some(AttrValue::Strings(strings)) => strings.strings().collect(),
         _ => Vec::new(),
     }
 }
 
-fn types(attrs: Attrs<'_>, key: &str) -> Vec<TypeId> {
+pub(super) fn types(attrs: Attrs<'_>, key: &str) -> Vec<TypeId> {
     match attrs.meta(key) {
         Some(AttrValue::Types(types)) => types.types().collect(),
         _ => Vec::new(),
@@ -88,7 +88,7 @@ fn types(attrs: Attrs<'_>, key: &str) -> Vec<TypeId> {
 }
 
 /// Inserts items among others, each at its position, or at the end.
-fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
+pub(super) fn weave<T>(others: Vec<T>, mut placed: Vec<(i64, T)>) -> Vec<T> {
     placed.sort_by_key(|(position, _)| *position);
     let mut placed = placed.into_iter().peekable();
     let mut woven = Vec::new();
@@ -579,14 +579,14 @@ fn inner_values(f: &Function, block: BlockId) -> impl Iterator<Item = NodeId> {
 }
 
 /// The values of a graph by their names in the function.
-fn named_values<'f>(f: &'f Function, function: NodeId, names: &Names<'_>) -> FastMap<&'f str, NodeId> {
+pub(super) fn named_values<'f>(f: &'f Function, function: NodeId, names: &Names<'_>) -> FastMap<&'f str, NodeId> {
     let values = f.operands(function).iter().chain(f.bindings(f.block_of(function))).copied();
     let named = values.filter(|&id| names.value(id) == id && !f.name(id).is_empty());
     named.map(|id| (f.name(id), id)).collect()
 }
 
 /// Whether a type says what the value is: of a tensor, with its rank, and with no part that ONNX cannot leave open.
-fn is_known(f: &Function, ty: TypeId) -> bool {
+pub(super) fn is_known(f: &Function, ty: TypeId) -> bool {
     !matches!(f.ty(ty), Type::Unknown | Type::Tensor { shape: None, .. } | Type::Tuple(_)) && whole(f, ty) == ty
 }
 

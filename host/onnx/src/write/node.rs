@@ -1,7 +1,7 @@
 //! Writing `NodeProto`: copied if unchanged, otherwise encoded again.
 
 use super::{
-    data::IsWeight,
+    data::{IsWeight, Place, Placement, source_location},
     plan::Header,
     steps::{Scene, Step, Writer},
     tensor::About,
@@ -14,8 +14,8 @@ use crate::{
     wire::{Field, Part, Scan, put_bytes, put_float, put_int},
 };
 use relais_plugin_api::ir::{
-    AttrRec, AttrValue, Attrs, ConstForm, ElemType, Expr, Function, NodeId, Tensor, attr_flag, attr_kind, kind,
-    normal_domain,
+    AttrRec, AttrValue, Attrs, ConstForm, ConstId, ElemType, Expr, Function, NodeId, Tensor, attr_flag, attr_kind,
+    kind, normal_domain,
 };
 
 /// Returns the operator that a node of this kind is written as.
@@ -74,8 +74,11 @@ impl Writer<'_> {
     }
 
     /// Where the source has this node as it is now, its graphs excepted.
-    pub fn node_in_source(&self, scene: usize, id: NodeId) -> Result<Option<Part>> {
+    pub fn node_in_source(&mut self, scene: usize, id: NodeId) -> Result<Option<Part>> {
         let f = self.scenes[scene].f;
+        if has_moved(f, id, &mut self.placement) {
+            return Ok(None);
+        }
         let Some(span) = f.span(id).filter(|span| f.is_pristine(id) && span.source == 1) else { return Ok(None) };
         let part = Part { at: span.offset, len: span.len.into() };
         if part.at.saturating_add(part.len) > self.source.len() as u64 {
@@ -401,6 +404,16 @@ impl Writer<'_> {
         let states_kind = attrs.meta(meta::UNTYPED).is_none();
         Ok(AttrParts { name: name.into(), value, kind, states_kind })
     }
+}
+
+/// Whether a node has a tensor of a data file that the output does not use.
+fn has_moved(f: &Function, id: NodeId, placement: &mut Placement) -> bool {
+    let attrs = f.attrs(id);
+    let of_attributes =
+        attrs.recs().iter().filter(|rec| rec.kind == attr_kind::TENSOR).map(|rec| f.tensor(ConstId(rec.a)));
+    let mut tensors = f.stored_constant(id).into_iter().chain(of_attributes);
+    tensors
+        .any(|tensor| source_location(tensor).is_some() && placement.place(tensor, IsWeight::No, true) != Place::Kept)
 }
 
 /// Puts name, type and the other fields around an attribute's value.

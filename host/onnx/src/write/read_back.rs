@@ -2,28 +2,36 @@
 //!
 //! The bytes are read as those of any file are, with the data files that they name, and the module that they are is
 //! compared with the one that was to be written: inputs and outputs, nodes with their operators, operands and attributes,
-//! constants by their bytes or by their place in a file, imports, types as far as they are stated. Names of inner values
-//! are compared by what they stand for.
+//! constants by their bytes or by their place in a file, imports, stated types, quantisation annotations. Names of inner
+//! values are compared by what they stand for.
+
+mod parts;
+mod statements;
 
 use super::{
-    graph::{is_worth_a_node, listed_initializer},
+    StatedTypes,
+    graph::{is_known, is_worth_a_node, named_values, types},
     model_field,
     names::is_listed,
     steps::{FunctionKey, Writer},
-    tensor::renamed_initializer,
 };
 use crate::{
-    encode::encode_default,
-    error::{ErrorKind, OnnxError, Result},
+    error::{ErrorKind, OnnxError, Result, Warning},
     external::DataFolder,
     meta,
+    names::FastMap,
     read::{Form, global_name, read_with},
-    types::{agree_across, encode_type},
+    types::{agree, agree_across, states_type},
+};
+use parts::{
+    Value, attributes, callee, declared_types, graphs, has_encoding, inputs, is_constant, is_same_type, listed,
+    listed_inputs, node_name, operator, place, stated_tensor, value, values_by_name,
 };
 use relais_plugin_api::ir::{
-    AttrRec, AttrValue, Blob, ConstForm, ElemType, Expr, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId,
-    attr_flag, kind, normal_domain,
+    AttrValue, Blob, ConstForm, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId, attr_flag, kind,
+    normal_domain,
 };
+use statements::{Statement, annotations, unknown_fields, value_info};
 use std::{collections::BTreeMap, path::PathBuf};
 
 #[cfg(test)]
@@ -68,6 +76,11 @@ impl Writer<'_> {
         let fault = |what: String| OnnxError::new(ErrorKind::ReadBack(what));
         let data = DataFolder::with_files(written.folder, written.files);
         let read = read_with(&written.model, data).map_err(|error| fault(format!("it cannot be read: {error}")))?;
+        if let Some(Warning::Sorted { graph }) =
+            read.warnings.iter().find(|warning| matches!(warning, Warning::Sorted { .. }))
+        {
+            return Err(fault(format!("the nodes of graph `{graph}` are in another order")));
+        }
         self.is_same(&read.module).map_err(|Difference { place, what }| {
             fault(if place.is_empty() { what } else { format!("{place}: {what}") })
         })?;
@@ -102,16 +115,11 @@ impl Writer<'_> {
     }
 
     fn same_model_fields(&self, read: &IRModule) -> Compared {
-        let meant: Vec<&ModuleAttr> = self
-            .module
-            .attrs
-            .iter()
-            .filter(|attr| {
-                attr.name != meta::IR_VERSION && model_field(attr).is_some_and(|(_, bytes)| !bytes.is_empty())
-            })
-            .collect();
-        for attr in meant {
-            if !read.attrs.contains(attr) {
+        let is_field = |attr: &&ModuleAttr| {
+            attr.name != meta::IR_VERSION && model_field(attr).is_some_and(|(_, bytes)| !bytes.is_empty())
+        };
+        for (some, others) in [(self.module, read), (read, self.module)] {
+            if let Some(attr) = some.attrs.iter().filter(is_field).find(|attr| !others.attrs.contains(attr)) {
                 return differ(format!("the model's field `{}`", attr.name));
             }
         }
@@ -141,124 +149,6 @@ struct Comparer<'a, 'w> {
 
 /// The properties of nodes and graphs that mean nothing to a runtime.
 const NOTES: [&str; 2] = [meta::DOC, meta::METADATA_PROPS];
-
-/// A value: a node, and which of its results.
-type Value = (NodeId, usize);
-
-/// The value that a node stands for, with projections taken apart.
-fn value(f: &Function, id: NodeId) -> Value {
-    let mut id = id;
-    while let Expr::TupleGetItem { tuple, index } = f.expr(id) {
-        match f.kind(tuple) {
-            kind::TUPLE => id = f.operands(tuple)[index],
-            _ => return (tuple, index),
-        }
-    }
-    (id, 0)
-}
-
-/// The operands that are written as names, without absent ones at the end.
-fn inputs(f: &Function, id: NodeId) -> &[NodeId] {
-    let operands = f.operands(id);
-    let operands = &operands[usize::from(f.kind(id) == kind::CALL)..operands.len() - f.n_regions(id)];
-    let n_given = operands.iter().rposition(|operand| !operand.is_absent()).map_or(0, |last| last + 1);
-    &operands[..n_given]
-}
-
-/// Domain, name and overload of a node's operator.
-fn operator(f: &Function, id: NodeId) -> (&str, &str, &str) {
-    match f.expr(id) {
-        Expr::If(_) => ("", "If", ""),
-        Expr::Call(call) => match call.op() {
-            Some(op) => {
-                let op = f.op(op);
-                (normal_domain(f.str(op.domain)), f.str(op.name), f.str(op.overload))
-            }
-            None => ("", "", ""),
-        },
-        _ => ("", "", ""),
-    }
-}
-
-/// The types that a value is declared with as an output, which a model may do whatever else is known of the value.
-fn declared_types(f: &Function, id: NodeId) -> Vec<TypeId> {
-    let of_outputs = |graph: NodeId| match f.attrs(graph).meta(meta::OUTPUT_TYPES) {
-        Some(AttrValue::Types(types)) => {
-            let outputs = types.types().zip(f.results(f.block_of(graph)));
-            outputs.filter(|&(_, &result)| result == id).map(|(ty, _)| ty).collect()
-        }
-        _ => Vec::new(),
-    };
-    (0..f.n_nodes()).map(NodeId::from_index).flat_map(of_outputs).collect()
-}
-
-fn callee(f: &Function, id: NodeId) -> Option<&str> {
-    let Expr::Call(call) = f.expr(id) else { return None };
-    match f.expr(call.callee()) {
-        Expr::GlobalVar(global) => Some(global),
-        _ => None,
-    }
-}
-
-/// Whether a node is a constant: those of forms that the IR does not hold are calls.
-fn is_constant(f: &Function, id: NodeId) -> bool {
-    f.kind(id) == kind::CONSTANT
-        || f.kind(id) == kind::CALL && inputs(f, id).is_empty() && operator(f, id) == ("", "Constant", "")
-}
-
-/// An initializer that is a call: its list, and its encoding except for the name.
-fn listed(f: &Function, id: NodeId) -> Option<(u32, Vec<u8>)> {
-    let attrs = f.attrs(id);
-    let Some(AttrValue::Int(list)) = attrs.meta(meta::INITIALIZER_LIST) else { return None };
-    let list = u32::try_from(list).ok()?;
-    let encoded = listed_initializer(attrs).ok()?;
-    Some((list, renamed_initializer(list, &encoded, "").ok()?))
-}
-
-/// The tensor of a call of `Constant`, which is read as a constant.
-fn stated_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
-    let rec = attributes(f, id).next()?;
-    let scalar = |elem, bytes: &[u8]| Tensor::dense(elem, &[], bytes.to_vec()).ok();
-    match (f.str(rec.name), f.attrs(id).decode(rec)) {
-        ("value", AttrValue::Tensor(tensor)) => Some(tensor.clone()),
-        ("value_int", AttrValue::Int(value)) => scalar(ElemType::INT64, &value.to_le_bytes()),
-        ("value_float", AttrValue::Float(value)) => scalar(ElemType::FLOAT, &value.to_le_bytes()),
-        ("value_ints", AttrValue::Ints(list)) => {
-            let values: Vec<i64> = list.ints().collect();
-            Some(Tensor::from_i64(&[values.len() as u64], &values))
-        }
-        ("value_floats", AttrValue::Floats(list)) => {
-            let values: Vec<f32> = list.floats().collect();
-            Some(Tensor::from_f32(&[values.len() as u64], &values))
-        }
-        ("value_string", AttrValue::String(value)) => Tensor::from_strings(&[], std::iter::once(value)).ok(),
-        ("value_strings", AttrValue::Strings(list)) => {
-            let n_strings = list.strings().count() as u64;
-            Tensor::from_strings(&[n_strings], list.strings()).ok()
-        }
-        _ => None,
-    }
-}
-
-fn attributes(f: &Function, id: NodeId) -> impl Iterator<Item = AttrRec> {
-    f.attr_recs(id).iter().copied().filter(|rec| rec.flags & attr_flag::META == 0)
-}
-
-/// The graphs of a node, by the attributes that hold them.
-fn graphs(f: &Function, id: NodeId) -> Vec<(&str, Vec<NodeId>)> {
-    let of_attribute = |rec: AttrRec| match f.attrs(id).decode(rec) {
-        AttrValue::Graph(region) => Some((f.str(rec.name), vec![region])),
-        AttrValue::Graphs(regions) => Some((f.str(rec.name), regions.to_vec())),
-        _ => None,
-    };
-    let mut graphs: Vec<_> = attributes(f, id).filter_map(of_attribute).collect();
-    if let Expr::If(view) = f.expr(id) {
-        graphs.push(("then_branch", vec![view.then_branch()]));
-        graphs.push(("else_branch", vec![view.else_branch()]));
-    }
-    graphs.sort();
-    graphs
-}
 
 impl<'a, 'w> Comparer<'a, 'w> {
     fn new(writer: &'a Writer<'w>, scene: usize, g: &'a Function) -> Self {
@@ -307,16 +197,15 @@ impl<'a, 'w> Comparer<'a, 'w> {
             _ => Vec::new(),
         };
         let prefix = meta::about(meta::DEFAULT, "");
-        let defaults = |f: &Function| {
-            let attrs = f.attrs(f.root());
-            let recs = attrs.recs().iter().filter(|rec| rec.flags & attr_flag::META != 0);
-            let named = recs.filter_map(|&rec| Some((rec, f.str(rec.name).strip_prefix(&prefix)?)));
-            let mut encoded: Vec<_> =
-                named.map(|(rec, name)| encode_default(f, name, rec, attrs.decode(rec)).unwrap_or_default()).collect();
-            encoded.sort();
-            encoded
+        let defaults = |f: &'a Function| {
+            let recs = f.attrs(f.root()).recs().iter().filter(|rec| rec.flags & attr_flag::META != 0);
+            recs.filter_map(|&rec| Some((f.str(rec.name).strip_prefix(&prefix)?, f.attrs(f.root()).decode(rec))))
+                .collect::<BTreeMap<_, _>>()
         };
-        if names(self.f) != names(self.g) || defaults(self.f) != defaults(self.g) {
+        let (meant, read) = (defaults(self.f), defaults(self.g));
+        let same =
+            |(name, &value): (&&str, &AttrValue<'_>)| read.get(name).is_some_and(|&read| self.same_value(value, read));
+        if names(self.f) != names(self.g) || meant.len() != read.len() || !meant.iter().all(same) {
             return differ("other attributes of the function");
         }
         Ok(())
@@ -343,7 +232,12 @@ impl<'a, 'w> Comparer<'a, 'w> {
         }
         self.same_notes(x, y)?;
         self.nodes(x, y)?;
-        self.results(x, y, is_main)
+        self.interface(x, y, is_main)?;
+        if is_graph {
+            self.output_types(x, y)?;
+        }
+        self.other_constants(x, y)?;
+        self.statements(x, y, is_graph)
     }
 
     fn parameter(&mut self, p: NodeId, q: NodeId, is_main: bool) -> Compared {
@@ -357,9 +251,16 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (Some(meant), Some(read)) => same_tensor(meant, read)?,
             _ => return differ("another default"),
         }
-        let meant = encode_type(f, f.type_id(p)).unwrap_or_default();
+        let rest = |f: &Function, id| match f.attrs(id).meta(meta::INPUT_RAW) {
+            Some(AttrValue::Raw(raw)) => unknown_fields(raw),
+            _ => Vec::new(),
+        };
+        if rest(f, p) != rest(g, q) {
+            return differ("another documentation");
+        }
+        let meant = if has_encoding(f, f.type_id(p)) { f.type_id(p) } else { TypeId::UNKNOWN };
         let is_typed = self.writer.scenes[self.scene].form == Form::Graph;
-        if is_typed && meant != encode_type(g, g.type_id(q)).unwrap_or_default() {
+        if is_typed && !is_same_type((f, meant), (g, g.type_id(q))) {
             return differ("another type");
         }
         Ok(())
@@ -372,11 +273,13 @@ impl<'a, 'w> Comparer<'a, 'w> {
         let bindings = f.bindings(f.block_of(x)).iter().copied();
         let mut meant = bindings.filter(|&id| is_node(f, id) || self.is_made_splat(id)).collect::<Vec<_>>().into_iter();
         let mut read = g.bindings(g.block_of(y)).iter().copied().filter(|&id| is_node(g, id));
+        let mut names = FastMap::default();
         for id in meant.by_ref() {
             let Some(other) = read.next() else {
                 return differ("it is missing").map_err(|difference| difference.within(|| place(f, id)));
             };
-            self.node(id, other).map_err(|difference| difference.within(|| place(g, other)))?;
+            let named = self.same_name(id, other, &mut names);
+            named.and_then(|()| self.node(id, other)).map_err(|difference| difference.within(|| place(g, other)))?;
         }
         // The others give outputs their names.
         for other in read {
@@ -390,6 +293,20 @@ impl<'a, 'w> Comparer<'a, 'w> {
             self.passed_on.insert(other, from);
         }
         Ok(())
+    }
+
+    /// Whether a node has its name, or one with a number where another node of the graph has that one.
+    fn same_name(&self, x: NodeId, y: NodeId, names: &mut FastMap<&'a [u8], bool>) -> Compared {
+        if self.f.kind(x) == kind::CONSTANT {
+            return Ok(());
+        }
+        let (meant, read) = (node_name(self.f, x), node_name(self.g, y));
+        let number = read.strip_prefix(meant).and_then(|rest| rest.strip_prefix(b"_"));
+        let is_numbered = !meant.is_empty() && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
+        let is_as_read = self.f.is_pristine(x);
+        let others = names.insert(read, is_as_read).filter(|_| !read.is_empty());
+        let is_own = others.is_none_or(|other| other && is_as_read);
+        if is_own && (meant == read || is_numbered) { Ok(()) } else { differ("another name of the node") }
     }
 
     /// Whether a constant is written as a `ConstantOfShape`.
@@ -511,8 +428,12 @@ impl<'a, 'w> Comparer<'a, 'w> {
         }
     }
 
-    fn results(&mut self, x: NodeId, y: NodeId, is_main: bool) -> Compared {
+    fn interface(&mut self, x: NodeId, y: NodeId, is_main: bool) -> Compared {
         let (f, g) = (self.f, self.g);
+        let (meant, read) = (listed_inputs(f, x), listed_inputs(g, y));
+        for (at, (p, q)) in meant.into_iter().zip(read).enumerate() {
+            self.operand(p, q).map_err(|difference| difference.within(|| format!("listed input {at}")))?;
+        }
         let (meant, read) = (f.results(f.block_of(x)), g.results(g.block_of(y)));
         if meant.len() != read.len() {
             return differ(format!("{} outputs where {} were meant", read.len(), meant.len()));
@@ -533,10 +454,132 @@ impl<'a, 'w> Comparer<'a, 'w> {
         if is_same { Ok(()) } else { differ("other names of outputs") }
     }
 
+    /// The types that the outputs are declared with, as far as they are known.
+    fn output_types(&self, x: NodeId, y: NodeId) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let (meant, read) = (types(f.attrs(x), meta::OUTPUT_TYPES), types(g.attrs(y), meta::OUTPUT_TYPES));
+        for (at, &result) in f.results(f.block_of(x)).iter().enumerate() {
+            let of = |types: &[TypeId]| types.get(at).copied().unwrap_or(TypeId::UNKNOWN);
+            let (stated, found) = (of(&meant), of(&read));
+            let is_same = match stated {
+                TypeId::UNKNOWN if self.writer.source.is_empty() => {
+                    found != TypeId::UNKNOWN || !states_type(f, f.type_id(result))
+                }
+                TypeId::UNKNOWN => true,
+                _ => !has_encoding(f, stated) || is_same_type((f, stated), (g, found)),
+            };
+            if !is_same {
+                return differ(format!("another type of output {at}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Constants that nothing in the graph itself uses, by the names that they are written under.
+    fn other_constants(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (f, writer) = (self.f, self.writer);
+        let is_open = |id: &NodeId| is_constant(f, *id) && self.to_read[id.index()].is_absent();
+        let open: Vec<NodeId> = f.bindings(f.block_of(x)).iter().copied().filter(is_open).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let read = values_by_name(self.g, y);
+        for id in open {
+            let name = writer.scenes[self.scene].names.bytes(id).unwrap_or_default();
+            let found = match read.get(name) {
+                Some(&other) => self.operand(id, other),
+                None => differ("it is missing"),
+            };
+            found.map_err(|difference| {
+                difference.within(|| format!("constant `{}` of the graph", String::from_utf8_lossy(name)))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The types that a graph states for inner values, and its quantisation annotations.
+    fn statements(&mut self, x: NodeId, y: NodeId, is_graph: bool) -> Compared {
+        let (f, g) = (self.f, self.g);
+        let adds_types = is_graph && self.writer.stated_types == StatedTypes::Known;
+        let lists = [
+            ("the type of a value", value_info(f, x), value_info(g, y), adds_types),
+            ("a quantisation annotation", annotations(f, x), annotations(g, y), false),
+        ];
+        if lists.iter().all(|(_, meant, read, _)| meant.is_empty() && read.is_empty()) {
+            return Ok(());
+        }
+        let writer = self.writer;
+        let names = &writer.scenes[self.scene].names;
+        let mut values = named_values(f, x, names);
+        values.retain(|_, id| names.name(*id).is_some());
+        let read_values = values_by_name(g, y);
+        let value_of = |name: &Vec<u8>| values.get(std::str::from_utf8(name).ok()?).copied();
+        let read_value_of = |name: &Vec<u8>| read_values.get(name.as_slice()).copied();
+        for (what, meant, read, adds) in lists {
+            let mut read = read.into_iter();
+            for statement in meant {
+                let Some(ty) = self.meant_type(&statement, adds, value_of) else { continue };
+                let is_same = read.next().is_some_and(|other| {
+                    let is_alike = statement.names.len() == other.names.len() && statement.rest == other.rest;
+                    let mut names = statement.names.iter().zip(&other.names);
+                    let mut is_same_value = |(p, q): (&Vec<u8>, &Vec<u8>)| match (value_of(p), read_value_of(q)) {
+                        _ if !statement.is_bound => p == q,
+                        (Some(p), Some(q)) => self.operand(p, q).is_ok(),
+                        _ => false,
+                    };
+                    is_alike && is_same_type((f, ty), (g, other.ty)) && names.all(&mut is_same_value)
+                });
+                if !is_same {
+                    let about = String::from_utf8_lossy(statement.names.first().map_or(b"", Vec::as_slice));
+                    return differ(format!("{what} (`{about}`)"));
+                }
+            }
+            let meant = if adds { self.meant_for(x) } else { FastMap::default() };
+            let is_added = |other: &Statement| {
+                let value = other.names.first().and_then(read_value_of).map(|id| self.read_value(id));
+                let id = value.and_then(|value| meant.get(&value));
+                id.is_some_and(|&id| is_same_type((f, f.type_id(id)), (g, other.ty)))
+            };
+            if !read.all(|other| is_added(&other)) {
+                return differ(format!("{what} that was not meant"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of a graph that nodes of the one that was read stand for.
+    fn meant_for(&self, x: NodeId) -> FastMap<Value, NodeId> {
+        let f = self.f;
+        let values = f.bindings(f.block_of(x)).iter().filter(|&&id| f.n_results(id).is_none());
+        let pair = |&id: &NodeId| {
+            let (node, index) = value(f, id);
+            ((self.to_read[node.index()], index), id)
+        };
+        values.map(pair).collect()
+    }
+
+    /// The type that is written in a statement; `None` if what it is about is gone, or ONNX has no such type.
+    fn meant_type(
+        &self,
+        statement: &Statement,
+        adds_types: bool,
+        value_of: impl Fn(&Vec<u8>) -> Option<NodeId>,
+    ) -> Option<TypeId> {
+        let mut ty = statement.ty;
+        if statement.is_bound {
+            let values: Option<Vec<NodeId>> = statement.names.iter().map(value_of).collect();
+            let own = values?.first().map_or(TypeId::UNKNOWN, |&id| self.f.type_id(id));
+            if !agree(self.f, ty, own) || adds_types && is_known(self.f, own) {
+                ty = own;
+            }
+        }
+        has_encoding(self.f, ty).then_some(ty)
+    }
+
     /// Whether the type that is stated, if it is, may be the value's.
     fn same_type(&self, x: NodeId, y: NodeId) -> Compared {
         let (a, b) = (self.f.type_id(x), self.g.type_id(y));
-        let may_be = |ty| agree_across((self.f, ty), (self.g, b));
+        let may_be = |ty| is_same_type((self.f, ty), (self.g, b)) || agree_across((self.f, ty), (self.g, b));
         let is_same = b == TypeId::UNKNOWN || may_be(a) || declared_types(self.f, x).into_iter().any(may_be);
         if is_same { Ok(()) } else { differ("another type") }
     }
@@ -572,7 +615,8 @@ impl<'a, 'w> Comparer<'a, 'w> {
                 return differ(format!("`{key}`"));
             }
         }
-        Ok(())
+        let is_lost = f.attrs(x).meta(meta::EXTRA).is_some() && g.attrs(y).meta(meta::EXTRA).is_none();
+        if is_lost { differ(format!("`{}`", meta::EXTRA)) } else { Ok(()) }
     }
 
     /// The documentation of a node or a graph.
@@ -584,9 +628,9 @@ impl<'a, 'w> Comparer<'a, 'w> {
         self.same_unknown_fields(x, y)?;
         for key in NOTES {
             let is_same = match (f.attrs(x).meta(key), g.attrs(y).meta(key)) {
-                (None, _) => true,
-                (Some(_), None) => false,
+                (None, None) => true,
                 (Some(meant), Some(read)) => self.same_value(meant, read),
+                _ => false,
             };
             if !is_same {
                 return differ(format!("`{key}`"));
@@ -596,7 +640,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
     }
 
     fn same_value(&self, meant: AttrValue<'_>, read: AttrValue<'_>) -> bool {
-        let same_type = |a, b| encode_type(self.f, a) == encode_type(self.g, b);
+        let same_type = |a, b| is_same_type((self.f, a), (self.g, b));
         match (meant, read) {
             (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
             (AttrValue::Floats(a), AttrValue::Floats(b)) | (AttrValue::Ints(a), AttrValue::Ints(b)) => {
@@ -615,10 +659,6 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (a, b) => a == b,
         }
     }
-}
-
-fn place(f: &Function, id: NodeId) -> String {
-    format!("node `{}` ({})", f.name(id), operator(f, id).1)
 }
 
 /// Whether two tensors are equal: by their bytes, or because both are the same part of the same file.

@@ -3,6 +3,7 @@
 mod common;
 mod edits;
 mod external;
+mod forms;
 mod hostile;
 mod names;
 mod written;

@@ -11,12 +11,13 @@ use std::{
 };
 
 const MODEL: &str = r#"
-def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%y, %z) #[opset = {"": 17, "local": 1}] {
+def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%y, %z) #[opset = {"": 17, "local": 1}, value_info = ["s"], value_info_types = [type(Tensor[(n), float32])], quantization_annotation = ["\n\x01a\x12\x16\n\x0cSCALE_TENSOR\x12\x06second"]] {
+  %unused = const(float32, [7.25]);
   %first = const(float32, [1.5, 2.5]);
   %second = const(float32, [3.5, 4.5]);
   %a = Add(%x, %first);
   %b = Mul(%x, %second);
-  %s = Elu(%a, alpha = 0.75);
+  %s = Elu(%a, alpha = 0.75) #[name = "node"];
   %t = if (%c) -> (%then) {
     %then = Sub(%s, %b);
     %then
@@ -127,6 +128,20 @@ const FAULTS: &[Fault] = &[
         |bytes| replace(bytes, &5.5f32.to_le_bytes(), &7.5f32.to_le_bytes()),
         "constant `call`",
     ),
+    (
+        "a constant that nothing uses",
+        |bytes| replace(bytes, &7.25f32.to_le_bytes(), &7.5f32.to_le_bytes()),
+        "constant `unused` of the graph",
+    ),
+    ("a node's name", |bytes| replace(bytes, b"node", b"Node"), "another name of the node"),
+    ("an annotation", |bytes| replace(bytes, b"a\x12\x16", b"b\x12\x16"), "a quantisation annotation (`a`)"),
+    ("a scale", |bytes| replace(bytes, b"\x12\x06second", b"\x12\x06decond"), "a quantisation annotation (`a`)"),
+    (
+        "a value that has a type",
+        |bytes| replace(bytes, b"\x01s\x12\x0b", b"\x01b\x12\x0b"),
+        "the type of a value (`s`)",
+    ),
+    ("a size", |bytes| replace(bytes, b"\x12\x01n", b"\x12\x01m"), "the type of a value (`s`)"),
     ("an operator", |bytes| replace(bytes, b"Mul", b"Div"), "another operator"),
     ("an attribute", |bytes| replace(bytes, &0.75f32.to_le_bytes(), &0.5f32.to_le_bytes()), "attribute `alpha`"),
     ("an attribute's name", |bytes| replace(bytes, b"alpha", b"gamma"), "attribute `alpha`"),
