@@ -77,9 +77,24 @@ def for_onnxruntime(value: Value) -> Value:
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(value.view(f"u{value.itemsize}"), element)
 
 
+def stated(model: onnx.ModelProto) -> onnx.ModelProto:
+    """What the package leaves out: it gives no attribute of a function its default, and takes what the last output without a
+    name was for an argument that is absent."""
+    defaults = {(function.domain, function.name): function.attribute_proto for function in model.functions}
+    graphs: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
+    while graphs:
+        for at, node in enumerate(graphs.pop().node):
+            graphs += [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+            given = {attribute.name for attribute in node.attribute}
+            node.attribute.extend(one for one in defaults.get((node.domain, node.op_type), ()) if one.name not in given)
+            for index, name in enumerate(node.output):
+                node.output[index] = name or f"unused/{at}/{index}"
+    return model
+
+
 def run_reference(model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
     with np.errstate(all="ignore"):
-        loaded = onnx.load(model)
+        loaded = stated(onnx.load(model))
         if loaded.functions:
             # Operators whose definition depends on types are looked for by the types of values, which functions lack.
             loaded = onnx.shape_inference.infer_shapes(onnx.inliner.inline_local_functions(loaded))

@@ -231,6 +231,9 @@ def differences(case: Case, asked: Command, old, new, wanted: Sequence[str], cou
         return f"{len(wanted)} outputs became {len(new)}"
     found = []
     for name, b in zip(wanted, new, strict=True):
+        if np.isinf(asked.tolerance) and name not in by_name:
+            # Only onnxruntime has computed it before.
+            continue
         a = by_name.get(name, case.known.get(name))
         why = difference(a, b, bound_of(case, asked, name.removesuffix(dress.AGAIN), a), counts)
         found += [f"`{name}` {why}"] if why else []

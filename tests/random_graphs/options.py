@@ -12,6 +12,7 @@ from onnx import ModelProto, NodeProto
 
 from random_graphs import values
 from random_graphs.build import LOCAL
+from random_graphs.dress import names_in
 
 OLDEST = 7
 NEWEST = onnx.defs.onnx_opset_version()
@@ -155,7 +156,9 @@ def keep(rng: random.Random, made: Command, given: Given) -> None:
     model, inputs = given.model, set(made.inputs or [])
     reached, _ = needed(model, made.outputs or [value.name for value in model.graph.output], inputs)
     named = [node for node in model.graph.node if node.op_type not in ("Constant", "If") and node.domain != LOCAL]
-    names = [node.output[0] for node in named if node.output[0] and node.output[0] in reached - inputs]
+    inner = {value for node in model.graph.node for attribute in node.attribute for value in names_in(attribute.g)}
+    reached -= inputs | inner
+    names = [node.output[0] for node in named if node.output[0] and node.output[0] in reached]
     if names:
         made.add("--keep", ",".join(rng.sample(names, min(len(names), rng.randint(1, 3)))))
 
