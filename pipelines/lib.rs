@@ -1,4 +1,4 @@
-//! The pipelines that are part of Relais, as text.
+//! The pipelines and the targets that are part of Relais, as text.
 
 macro_rules! pipelines {
     ($($name:literal)*) => {
@@ -23,3 +23,6 @@ pipelines! {
     "size"
     "strict"
 }
+
+/// What onnxruntime takes: its kernels by operator, import and element type. `docs/checks.md` describes the form.
+pub const ONNXRUNTIME: &str = include_str!("targets/onnxruntime.toml");

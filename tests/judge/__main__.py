@@ -30,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     models.add_argument("out", type=Path)
     models.add_argument("--large", action="store_true", help="the 600 MB models too")
 
+    kernels = add(commands, "kernels", "what the installed onnxruntime takes, as a target", run_kernels)
+    kernels.add_argument("--write", type=Path, help="a file; the status says whether it had to be changed")
+
     lossless = add(commands, "lossless", "-O0 gives the same bytes", run_lossless)
     add_relais(lossless)
     add_every(lossless)
@@ -279,6 +282,12 @@ def run_opsets(options: argparse.Namespace) -> int:
     cases = find(options.models, kinds_of(options), options.name, options.every)
     targets = [opsets.newest_loaded() if target == "newest" else int(target) for target in options.target]
     return opsets.command(relais_of(options), cases, targets, options.jobs)
+
+
+def run_kernels(options: argparse.Namespace) -> int:
+    from judge import kernels
+
+    return kernels.command(options.write)
 
 
 def run_built(options: argparse.Namespace) -> int:

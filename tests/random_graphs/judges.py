@@ -30,6 +30,7 @@ OPENVINO_LACKS = (
     # An initializer that is an input and an output.
     r"was declared as a graph output but is not produced",
     r"FQ stripping failed",  # a pair of Q and DQ that is an output
+    r"No suitable implementations",
     # The rank of what a Scan gathers, and of an empty constant.
     r"pads_begin_coord->size\(\)",
     r"Number of reduction axes \(1\) is larger than the input tensor's rank \(0\)",

@@ -1,6 +1,6 @@
 //! The pipelines that are part of the program.
 
-pub use relais_pipelines::BUILT_IN;
+pub use relais_pipelines::{BUILT_IN, ONNXRUNTIME};
 
 /// The prefix of a built-in pipeline's path, where files are named.
 pub(super) const PREFIX: &str = "builtin:";

@@ -80,9 +80,13 @@ fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
     let mut n_judged = 0;
     let mut n_external = 0;
     let mut n_imports = 0;
-    let mut n_models = 0;
+    let mut n_models = 0_usize;
     for kind in ["light", "simple", "pytorch-operator", "pytorch-converted", "made"] {
         for case in subfolders(&models().folder.join(kind)) {
+            n_models += 1;
+            if every() > 1 && kind != "light" && !n_models.is_multiple_of(3) {
+                continue;
+            }
             let model = case.join("model.onnx");
             let untouched = untouched(&model);
             let before = fs::read(untouched.path().join("out.onnx")).unwrap();
@@ -95,7 +99,6 @@ fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
             if every() > 1 && !indices.is_empty() {
                 indices = vec![indices[n_models % indices.len()]];
             }
-            n_models += 1;
             for index in indices {
                 let folder = quick_folder();
                 let out = folder.path().join("out.onnx");
@@ -119,7 +122,7 @@ fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
         }
     }
     println!("{n_judged} nodes were touched, {n_external} of them in models with data files");
-    let least = if every() == 1 { (500, 5, 1) } else { (150, 2, 0) };
+    let least = if every() == 1 { (500, 5, 1) } else { (80, 1, 0) };
     assert!(n_judged > least.0 && n_external >= least.1, "too few");
     assert!((least.2..=1).contains(&n_imports), "{n_imports} imports were added");
 }

@@ -1,9 +1,10 @@
 //! Models converted to other operator sets: `--target-opset`, the pass `ConvertOpset`, the pipeline `modern`.
 
 use relais_tests::{
-    cli::{files, quick_folder, relais, run_text as run},
-    venv::{judge_models, some_cases},
+    cli::{files, folder, quick_folder, relais, run_text as run},
+    venv::{judge, judge_models, some_cases},
 };
+use std::{ffi::OsStr, path::Path};
 
 #[test]
 fn the_cases_of_the_onnx_package_mean_the_same_in_others() {
@@ -348,4 +349,45 @@ fn a_shape_that_allows_zeros_is_named() {
     let (_, said) = run(model, &["--target-opset", "13"]);
     let stderr = said.expect_failure().stderr;
     assert!(stderr.contains("it has `allowzero`, which came with version 14"), "{stderr}");
+}
+
+#[test]
+fn versions_without_a_kernel_in_onnxruntime_are_said() {
+    let model = "def @main(%x: Tensor[(1, 2, 3, 3), float32]) -> (%y) #[opset = {\"\": 21}] {
+  %y = GlobalLpPool(%x);
+  %r = Relu(%y);
+  %r
+}
+";
+    let folder = folder("kernels");
+    let [text, read, written] = ["in.relay", "in.onnx", "out.onnx"].map(|name| folder.join(name));
+    std::fs::write(&text, model).unwrap();
+    let relais = |from: &Path, to: &Path, arguments: &[&str]| {
+        let fixed = [OsStr::new("run"), from.as_ref(), "-o".as_ref(), to.as_ref()];
+        relais(fixed.into_iter().chain(arguments.iter().map(OsStr::new))).expect_success().stderr
+    };
+    relais(&text, &read, &["-O0"]);
+    for (target, expected) in [
+        ("20", None),
+        ("22", Some("has no kernel for `GlobalLpPool` at operator set 22")),
+        ("28", Some("has no kernel for operator set 28")),
+    ] {
+        let stderr = relais(&read, &written, &["--target-opset", target]);
+        let said = stderr.lines().find(|line| line.contains("has no kernel"));
+        assert_eq!(said.is_some(), expected.is_some(), "{stderr}");
+        assert!(expected.is_none_or(|expected| stderr.contains(expected)), "{stderr}");
+    }
+    let stderr = relais(&read, &written, &["--dtype", "bfloat16"]);
+    assert!(stderr.contains("has no kernel for `GlobalLpPool` of bfloat16"), "{stderr}");
+    // It does not take the model either.
+    relais(&read, &read, &["-O0", "--target-opset", "22"]);
+    let stderr = relais(&read, &written, &["--target-opset", "23"]);
+    assert!(!stderr.contains("has no kernel"), "{stderr}");
+}
+
+/// The tables are those of the onnxruntime that the tests run.
+#[test]
+fn the_target_is_what_onnxruntime_says() {
+    let said = judge(&[OsStr::new("kernels")]);
+    assert!(said == relais::pipeline::ONNXRUNTIME, "generate it anew: `python -m judge kernels --write`");
 }

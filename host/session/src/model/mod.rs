@@ -9,6 +9,7 @@ mod keep;
 mod macs;
 mod part;
 mod shapes;
+mod target;
 mod valid;
 mod write;
 
@@ -20,4 +21,5 @@ pub use keep::{keep, release};
 pub use macs::{MacCount, count_macs};
 pub use part::{DeclaredSizes, Part};
 pub use shapes::set_input_shapes;
+pub(crate) use target::{Target, imported_operators};
 pub use write::{NotWritten, as_written, write, write_if};

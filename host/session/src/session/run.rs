@@ -11,7 +11,7 @@ use crate::{
     check::{CheckFailed, CheckPassed, FailedOutput, OutputCheck, RanPasses, Subject},
     error::Error,
     listener::{Listener, Notice},
-    model::{NotWritten, as_written, release, with_bodies},
+    model::{Format, NotWritten, Target, as_written, imported_operators, infer_types, release, with_bodies},
     request::{OutputRequest, Request},
     result::{Course, Finished, StopCause, Stopped},
 };
@@ -202,6 +202,34 @@ impl Run<'_> {
         Stopped::new(failed.error.clone(), StopCause::Check(Box::new(failed)))
     }
 
+    /// Warns of calls that onnxruntime has no kernel for, if it has one for each call of the model.
+    fn warn_of_lacking_kernels(&self, module: &IRModule, computed: ElemType) -> Result<(), Error> {
+        const SHOWN: usize = 3;
+        let had = imported_operators(&self.input.model.module);
+        if computed == ElemType::UNKNOWN && imported_operators(module).is_subset(&had) {
+            return Ok(());
+        }
+        let (target, registry) = (Target::onnxruntime()?, &self.plan.registry);
+        let lacking = target.lacks(module, registry);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let mut before = self.input.model.module.clone();
+        infer_types(&mut before, registry);
+        if !target.lacks(&before, registry).is_empty() {
+            return Ok(());
+        }
+        let shown: Vec<String> = lacking.iter().take(SHOWN).map(ToString::to_string).collect();
+        let more = match lacking.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            n => format!(", and for {n} more"),
+        };
+        let warning = format_args!("{} has no kernel for {}{more}", target.name, shown.join(", "));
+        let help = "it has one for each call of the model; other runtimes, and newer ones, may have more";
+        self.heard.notice(&Notice::warning(warning).with_help(help));
+        Ok(())
+    }
+
     /// Writes the output, checks what was written before it is put in place, and counts what it contains.
     fn write(
         &mut self,
@@ -214,6 +242,9 @@ impl Run<'_> {
         let Input { model, .. } = self.input;
         let format = output.format(model.format);
         let module = as_written(&finished.module, format, &model.operators, &self.plan.registry)?;
+        if format == Format::Onnx {
+            self.warn_of_lacking_kernels(&module, computed)?;
+        }
         let mut checked = Ok(None);
         let mut accept = |written: &IRModule| {
             checked = self.folder.after(|| self.checked(&finished.module, written, computed));
