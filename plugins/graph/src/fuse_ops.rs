@@ -216,7 +216,7 @@ impl Dataflow {
     fn of(f: &Function, users: &Users, ops: &OpFactsTable<'_>, block: BlockId) -> Self {
         let kind_of = |id: NodeId| {
             let call = f.call(id).filter(|call| call.regions().is_empty() && call.n_results().is_none())?;
-            // What it refers to is the function's.
+            // An attribute may refer to one of the function.
             if f.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF) {
                 return None;
             }

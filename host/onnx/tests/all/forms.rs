@@ -1,5 +1,5 @@
-//! Every form of names and constants, written in many ways (rule C15). What is printed for each model, the mutants of the
-//! writer are judged by: `tests/mutants/run writer`.
+//! Every form of names and constants, written in many ways (rule C15). `tests/mutants/run writer` judges mutants of the
+//! writer by the line that is printed for each model.
 
 mod models;
 
@@ -27,7 +27,7 @@ const RENAMED: [(&str, &str); 10] = [
     ("raw", "same"),
 ];
 
-/// What a change is called, and what it does.
+/// The name of a change, and the change.
 type Change = (&'static str, fn(&mut IRModule));
 
 /// The changes with which a model is written.

@@ -1,4 +1,4 @@
-//! What a runtime takes, and the calls of a model for which it has no kernel.
+//! Targets, the data about what runtimes take, and the calls of a model for which one has no kernel.
 
 use crate::error::Error;
 use relais::{

@@ -99,7 +99,7 @@ pub(super) fn one_hot_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
         return Err("its indices are negative".to_owned());
     }
     let depth = s.constant(1)?.and_then(|depth| depth.to_i64()).ok_or("its argument `depth` is not one integer")?;
-    // What is out of range stays so.
+    // An index that is out of range stays so.
     let from_first = |&index: &i64| match index {
         0.. => index,
         _ if index >= -depth => index + depth,

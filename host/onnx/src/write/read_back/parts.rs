@@ -1,4 +1,4 @@
-//! What nodes consist of, in the form in which they are compared.
+//! The parts of nodes, in the form in which they are compared.
 
 use crate::{
     meta,

@@ -1,4 +1,4 @@
-//! What a graph says about its values beside computing them: types of inner ones, and quantisation annotations.
+//! Statements of a graph about its values: types of inner ones, and quantisation annotations.
 
 use crate::{
     encode::renamed_annotation,

@@ -156,7 +156,7 @@ fn constants() -> Vec<u8> {
     model(10, initializers.into_iter().fold(graph, |graph, tensor| graph.message(5, tensor))).0
 }
 
-/// A weight between the inputs, as the third version of the format has it, where it is no default yet.
+/// A weight between the inputs, as the third version of the format has it, where it is not a default yet.
 fn listed() -> Vec<u8> {
     let nodes = vec![node("Sub", &["a", "w"], &["d"]), node("Sub", &["d", "b"], &["y"])];
     let graph = graph(&["a", "w", "b"], nodes, &["y"]).message(5, floats("w", &[2], &[1.0, 2.0]));
@@ -181,7 +181,7 @@ fn external(n: i64) -> Vec<u8> {
     model(10, graph).0
 }
 
-/// What passes make: values, constants and nodes without names, functions and domains that nothing imports.
+/// The things that passes make: values, constants and nodes without names, functions and domains that nothing imports.
 pub const MADE: &str = r#"
 def @main(%c: Tensor[(), bool], %x: Tensor[(n, 2), float32]) -> (%y, %z, %same) #[opset = {"": 21}] {
   %1 = Neg(%x) #[name = "n"];
