@@ -377,8 +377,6 @@ fn versions_without_a_kernel_in_onnxruntime_are_said() {
         assert_eq!(said.is_some(), expected.is_some(), "{stderr}");
         assert!(expected.is_none_or(|expected| stderr.contains(expected)), "{stderr}");
     }
-    let stderr = relais(&read, &written, &["--dtype", "bfloat16"]);
-    assert!(stderr.contains("has no kernel for `Relu` of bfloat16"), "{stderr}");
     // It does not take the model either.
     relais(&read, &read, &["-O0", "--target-opset", "22"]);
     let stderr = relais(&read, &written, &["--target-opset", "23"]);
@@ -390,4 +388,23 @@ fn versions_without_a_kernel_in_onnxruntime_are_said() {
 fn the_target_is_what_onnxruntime_says() {
     let said = judge(&[OsStr::new("kernels")]);
     assert!(said == relais::pipeline::ONNXRUNTIME, "generate it anew: `python -m judge kernels --write`");
+}
+
+#[test]
+fn types_without_a_kernel_in_onnxruntime_are_said() {
+    let model = "def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(3, 4), float32]) -> (%y) #[opset = {\"\": 21}] {
+  %y = MatMul(%x, %w);
+  %y
+}
+";
+    let folder = folder("types-without-kernels");
+    let [text, read, written] = ["in.relay", "in.onnx", "out.onnx"].map(|name| folder.join(name));
+    std::fs::write(&text, model).unwrap();
+    relais(["run".as_ref(), text.as_os_str(), "-o".as_ref(), read.as_ref(), "-O0".as_ref()]).expect_success();
+    // Halves are cast where a kernel is lacking.
+    for (dtype, is_lacking) in [("bfloat16", true), ("float16", false)] {
+        let fixed = ["run".as_ref(), read.as_os_str(), "-o".as_ref(), written.as_ref()];
+        let stderr = relais(fixed.into_iter().chain(["--dtype", dtype].map(OsStr::new))).expect_success().stderr;
+        assert_eq!(stderr.contains("has no kernel for `MatMul` of bfloat16 at"), is_lacking, "{stderr}");
+    }
 }
