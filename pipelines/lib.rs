@@ -24,5 +24,5 @@ pipelines! {
     "strict"
 }
 
-/// What onnxruntime takes: its kernels by operator, import and element type. `docs/checks.md` describes the form.
-pub const ONNXRUNTIME: &str = include_str!("targets/onnxruntime.toml");
+/// The target of onnxruntime: its kernels by operator, import and element type. `docs/checks.md` describes the form.
+pub const ONNXRUNTIME_TARGET: &str = include_str!("targets/onnxruntime.toml");

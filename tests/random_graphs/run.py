@@ -178,21 +178,32 @@ def unchanged(before: Path, after: Path, output: str) -> bool:
     return behind[0] == behind[1]
 
 
-def what_is_behind(whole: onnx.ModelProto, output: str) -> set[bytes]:
+def what_is_behind(whole: onnx.ModelProto, output: str) -> set[str]:
+    """The nodes and functions that compute an output, with constants by their contents: passes give equal ones one name."""
     functions = {(function.domain, function.name): function for function in whole.functions}
+    constants = {held.name: contents(held) for held in whole.graph.initializer}
+    for node in whole.graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            constants[node.output[0]] = contents(node.attribute[0].t)
     found, wanted, called = set(), {output}, set()
     for node in reversed(whole.graph.node):
-        if wanted & set(node.output):
-            found.add(node.SerializeToString())
+        if wanted & set(node.output) - constants.keys():
             wanted.update(used_by(node))
             called.add((node.domain, node.op_type))
+            captured = sorted(f"{name}: {constants[name]}" for name in set(used_by(node)) - set(node.input) if name in constants)
+            node.input[:] = [constants.get(name, name) for name in node.input]
+            found.add(f"{node} {captured}")
     while called:
         function = functions.pop(called.pop(), None)
         if function is not None:
-            found.add(function.SerializeToString())
+            found.add(str(function))
             called.update((node.domain, node.op_type) for node in function.node)
-    held = [(held.name, onnx.numpy_helper.to_array(held)) for held in whole.graph.initializer if held.name in wanted]
-    return found | {f"{name} {array.dtype} {array.shape}".encode() + array.tobytes() for name, array in held}
+    return found
+
+
+def contents(held: onnx.TensorProto) -> str:
+    array = onnx.numpy_helper.to_array(held)
+    return f"{array.dtype} {array.shape} {array.tolist() if array.dtype == object else array.tobytes().hex()}"
 
 
 def differences(

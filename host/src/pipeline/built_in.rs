@@ -1,6 +1,6 @@
 //! The pipelines that are part of the program.
 
-pub use relais_pipelines::{BUILT_IN, ONNXRUNTIME};
+pub use relais_pipelines::{BUILT_IN, ONNXRUNTIME_TARGET};
 
 /// The prefix of a built-in pipeline's path, where files are named.
 pub(super) const PREFIX: &str = "builtin:";

@@ -23,7 +23,7 @@ mod settings;
 pub mod spec;
 mod watchers;
 
-pub use built_in::{BUILT_IN, EXTENSION_POINTS, ONNXRUNTIME, built_in};
+pub use built_in::{BUILT_IN, EXTENSION_POINTS, ONNXRUNTIME_TARGET, built_in};
 pub(crate) use extend::points_of as extension_points;
 pub use fault::{Code, Faults, PipelineFault, Style};
 pub use json_schema::json_schema;

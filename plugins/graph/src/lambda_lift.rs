@@ -302,13 +302,17 @@ fn to_function(f: &Function, closure: NodeId, captured: &[NodeId], results: &[No
     Ok(function)
 }
 
-/// Whether attributes of calls refer to those of the function, which are those of the one that the calls come from.
+/// Whether attributes of calls refer to those of the function: one that the calls are moved to does not have them.
 fn refers_to_attributes(f: &Function) -> bool {
     f.all_bindings().any(|id| f.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF))
 }
 
 fn remark_rest(f: &Function, cx: &PassCx<'_>) {
     for id in f.all_bindings().filter(|&id| f.kind(id) == kind::FUNCTION) {
-        cx.remark(id, "the closure is passed on, called with other arguments or results than it has, or uses a tuple");
+        cx.remark(
+            id,
+            "the closure is passed on, called with other arguments or results than it has, uses a tuple, or refers to \
+             attributes of the function",
+        );
     }
 }

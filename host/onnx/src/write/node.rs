@@ -408,12 +408,10 @@ impl Writer<'_> {
 
 /// Whether a node has a tensor of a data file that the output does not use.
 fn has_moved(f: &Function, id: NodeId, placement: &mut Placement) -> bool {
-    let attrs = f.attrs(id);
-    let of_attributes =
-        attrs.recs().iter().filter(|rec| rec.kind == attr_kind::TENSOR).map(|rec| f.tensor(ConstId(rec.a)));
-    let mut tensors = f.stored_constant(id).into_iter().chain(of_attributes);
-    tensors
-        .any(|tensor| source_location(tensor).is_some() && placement.place(tensor, IsWeight::No, true) != Place::Kept)
+    let recs = f.attr_recs(id).iter().filter(|rec| rec.kind == attr_kind::TENSOR);
+    let mut tensors = f.stored_constant(id).into_iter().chain(recs.map(|rec| f.tensor(ConstId(rec.a))));
+    let mut is_kept = |tensor: &Tensor| placement.place(tensor, IsWeight::No, true) == Place::Kept;
+    tensors.any(|tensor| source_location(tensor).is_some() && !is_kept(tensor))
 }
 
 /// Puts name, type and the other fields around an attribute's value.

@@ -74,7 +74,7 @@ impl Target {
     /// # Errors
     /// Returns an error if they are not a target.
     pub fn onnxruntime() -> Result<Self, Error> {
-        Self::parse(relais::pipeline::ONNXRUNTIME)
+        Self::parse(relais::pipeline::ONNXRUNTIME_TARGET)
     }
 
     /// Reads a target.
@@ -104,7 +104,7 @@ impl Target {
         Ok(Self { name, casts, domains })
     }
 
-    /// The calls of a module for which there is no kernel, as far as types are known, each kind once.
+    /// Returns the calls of a module that lack a kernel, as far as types are known: once for each operator and its types.
     pub fn lacks(&self, module: &IRModule, catalogue: &dyn Catalogue) -> Vec<Lacking> {
         let mut found = BTreeSet::new();
         for (_, f) in module.functions() {
