@@ -60,6 +60,15 @@ def parser() -> argparse.ArgumentParser:
     sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     sound.add_argument("--imports", action="append", default=[], metavar="DOMAIN", help="one whose operators may be added")
 
+    checks = add(commands, "checks", "`--check` passes results that are right, and finds spoilt ones", run_checks)
+    add_relais(checks)
+    add_every(checks)
+    add_models(checks, default_kinds=["node"])
+    checks.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    checks.add_argument("--seeds", type=int, default=10)
+    checks.add_argument("--liar", type=Path, help="the plugin of the tests that spoils results")
+    checks.add_argument("--dtype", action="append", default=[], help="`float32`, `float16`, `bfloat16`")
+
     bodies = add(commands, "bodies", "the operators that are defined by others compute the same without them", run_bodies)
     add_relais(bodies)
     bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
@@ -268,6 +277,13 @@ def run_sound(options: argparse.Namespace) -> int:
 
     cases = list(find(options.models, kinds_of(options), options.name, options.every))
     return sound.command(relais_of(options), cases, options.jobs, frozenset(options.imports))
+
+
+def run_checks(options: argparse.Namespace) -> int:
+    from judge import checks
+
+    how = checks.Checks(relais_of(options), options.seeds, options.liar, tuple(options.dtype or ["float32", "float16"]))
+    return checks.command(how, list(find(options.models, kinds_of(options), options.name, options.every)), options.jobs)
 
 
 def run_bodies(options: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 //! The arguments of `relais run` about checking the output.
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum, value_parser};
 use relais_conformance::numbers::Tolerance;
+use relais_session::check::{DEFAULT_GIB, DEFAULT_SECONDS};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug, Default)]
@@ -36,6 +37,14 @@ pub(crate) struct CheckArgs {
     /// How far floats may be apart in any case; by default 1e-5, less for an output whose values are all below 1.
     #[arg(long, value_name = "X", value_parser = bound, allow_negative_numbers = true, requires = "checks")]
     pub check_atol: Option<f64>,
+
+    /// Make no further run after N seconds, and say what was left out; 0 for no limit.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SECONDS, requires = "checks")]
+    pub check_seconds: u64,
+
+    /// How much memory the results of a model may take at once where `relais` computes them, in GiB.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_GIB, value_parser = value_parser!(u64).range(1..1 << 20), requires = "checks")]
+    pub check_memory: u64,
 
     /// The program that computes the two models.
     #[arg(long, value_name = "PROGRAM", value_enum, default_value_t = CheckWith::Relais, requires = "checks")]

@@ -18,7 +18,7 @@ use relais_session::{
     model::Part,
     pipeline::{Chosen, PipelineRequest},
 };
-use std::{num::NonZero, path::Path};
+use std::{num::NonZero, path::Path, time::Duration};
 
 /// A run over one model.
 pub(crate) fn run(args: &RunArgs, model: &Path, output: &Path, verbosity: Verbosity) -> Result<Request, CliError> {
@@ -99,6 +99,8 @@ fn check(args: &CheckArgs) -> CheckRequest {
         inputs: args.check_inputs.clone(),
         seed: args.check_seed,
         tolerance: args.tolerance(),
+        time: (args.check_seconds > 0).then(|| Duration::from_secs(args.check_seconds)),
+        max_bytes: args.check_memory << 30,
         with: match args.check_with {
             CheckWith::Relais => check::CheckWith::Evaluators,
             CheckWith::Onnxruntime => check::CheckWith::Onnxruntime(args.python.clone()),

@@ -2,9 +2,13 @@
 
 mod precision;
 mod seen;
+mod telling;
+mod ties;
 
 pub use precision::TwinPrecision;
 pub use seen::{Seen, Unseen};
+pub use telling::{Telling, telling};
+pub use ties::Pair;
 
 use super::{
     interpret::{self, Compute, Computed, NotComputed},
@@ -15,15 +19,12 @@ use relais_plugin_api::{
     infer::Operators,
     ir::*,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most elements of an input.
 const MOST: u64 = 1 << 26;
 
-/// The most bytes of a value.
+/// The most bytes of the results of a run, unless it says otherwise.
 const MAX_BYTES: u64 = 1 << 34;
 
 /// The sizes of dimensions that are not known: of the first one of a shape, which is often a batch, and of others.
@@ -66,6 +67,15 @@ const SIZES: [[Sizes; 2]; 10] = {
     ]
 };
 
+/// The name of a dimension that a function leaves open: `?` where it has none.
+fn dimension(f: &Function, dim: Dim) -> Option<String> {
+    match dim {
+        Dim::Symbol(name) => Some(f.str(name).to_owned()),
+        Dim::Unknown => Some("?".to_owned()),
+        Dim::Static(_) => None,
+    }
+}
+
 /// The first ones for images.
 const FOR_IMAGES: usize = 2;
 
@@ -82,11 +92,7 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
         _ => Vec::new(),
     };
     let shapes: Vec<Vec<DimRec>> = f.params().iter().map(dims).collect();
-    let key = |dim: Dim| match dim {
-        Dim::Symbol(name) => Some(f.str(name).to_owned()),
-        Dim::Unknown => Some("?".to_owned()),
-        Dim::Static(_) => None,
-    };
+    let key = |dim: Dim| dimension(f, dim);
     // A symbol that leads one shape, and is not all of it, has the size of a leading dimension everywhere.
     let several = shapes.iter().filter(|dims| dims.len() > 1);
     let leading: BTreeSet<String> = several.clone().filter_map(|dims| key(dims[0].into())).collect();
@@ -120,57 +126,6 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
     })
 }
 
-/// A value for one parameter that is telling: that of a constant beside it.
-pub struct Telling {
-    /// The index of the parameter.
-    pub param: usize,
-    /// Its value.
-    pub value: Tensor,
-}
-
-impl fmt::Display for Telling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.value.to_f64(), self.value.to_i64()) {
-            (Some(value), _) => write!(f, "{value}"),
-            (_, Some(value)) => write!(f, "{value}"),
-            _ => write!(f, "{}", self.value.to_bytes().iter().any(|&byte| byte != 0)),
-        }
-    }
-}
-
-/// The most telling values of a function.
-const MOST_TELLING: usize = 8;
-
-/// Returns values for parameters of one element: those of constants that the function uses together with them, such as a rate
-/// that is compared with one, and both truth values.
-pub fn telling(f: &Function) -> Vec<Telling> {
-    let mut found: Vec<Telling> = Vec::new();
-    for (at, &param) in f.params().iter().enumerate() {
-        let ty = f.type_of(param);
-        let (Some(elem), Some(dims)) = (ty.elem(), ty.static_shape()) else { continue };
-        if element_count(&dims) != Some(1) || f.default_value(param).is_some() {
-            continue;
-        }
-        for value in telling_values(f, param, elem, &dims) {
-            if found.len() < MOST_TELLING && !found.iter().any(|known| known.param == at && known.value == value) {
-                found.push(Telling { param: at, value });
-            }
-        }
-    }
-    found
-}
-
-/// The constants that are operands together with a parameter, and both truth values.
-fn telling_values(f: &Function, param: NodeId, elem: ElemType, dims: &[u64]) -> Vec<Tensor> {
-    if elem == ElemType::BOOL {
-        return [0, 1].into_iter().filter_map(|bit| Tensor::splat(elem, dims, &[bit]).ok()).collect();
-    }
-    let together = f.all_bindings().filter(|&id| f.operands(id).contains(&param)).flat_map(|id| f.operands(id));
-    let constants = together.filter(|id| !id.is_absent()).filter_map(|&id| f.constant(id));
-    let alike = constants.filter(|constant| constant.elem() == elem && constant.len() == 1);
-    alike.filter_map(|constant| constant.reshaped(dims).ok()).collect()
-}
-
 /// Runs modules with the evaluators of a source, wherever they have a result: also where runtimes are known to have
 /// another one.
 pub struct Evaluators<'a, S> {
@@ -179,18 +134,25 @@ pub struct Evaluators<'a, S> {
     progress: &'a (dyn Fn(&str) + Sync),
     is_stopped: &'a (dyn Fn() -> bool + Sync),
     seen: Option<&'a Seen>,
+    max_bytes: u64,
 }
 
 impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     /// With the evaluators of a source. `progress` is told the operator of each call.
     pub fn new(source: S, progress: &'a (dyn Fn(&str) + Sync)) -> Self {
-        Self { source, progress, is_stopped: &|| false, seen: None }
+        Self { source, progress, is_stopped: &|| false, seen: None, max_bytes: MAX_BYTES }
     }
 
     /// The same that compute nothing more once `is_stopped` returns true.
     #[must_use]
     pub fn stopped_by(self, is_stopped: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { is_stopped, ..self }
+    }
+
+    /// The same whose results take at most so many bytes at once.
+    #[must_use]
+    pub fn within(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
     }
 
     /// The same that note which blocks run.
@@ -261,7 +223,11 @@ impl<'s, S: OpSource<'s>> Compute for Evaluators<'_, S> {
     }
 
     fn max_bytes(&self) -> u64 {
-        MAX_BYTES
+        self.max_bytes
+    }
+
+    fn max_bytes_alive(&self) -> u64 {
+        self.max_bytes
     }
 }
 

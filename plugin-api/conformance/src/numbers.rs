@@ -106,6 +106,13 @@ pub struct TensorDifference {
     pub count: u64,
 }
 
+impl TensorDifference {
+    /// That of tensors whose shapes differ.
+    pub fn of_shapes() -> Self {
+        Self { index: Vec::new(), values: Default::default(), distance: f64::INFINITY, count: 1 }
+    }
+}
+
 /// Compares two tensors. NaN is equal to NaN, an infinity to itself alone, and zeros of both signs are equal.
 pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> TensorComparison {
     compare_computed(a, b, tolerance, a.elem())
@@ -119,8 +126,7 @@ pub fn compare_computed(a: &Tensor, b: &Tensor, tolerance: Tolerance, computed: 
     if a == b {
         return TensorComparison::Close(0.0);
     }
-    let unshown = TensorDifference { index: Vec::new(), values: Default::default(), distance: f64::INFINITY, count: 1 };
-    let unshown = TensorComparison::Differ(unshown);
+    let unshown = TensorComparison::Differ(TensorDifference::of_shapes());
     if a.len() > MOST {
         return unshown;
     }
@@ -167,7 +173,7 @@ fn coarser(a: ElemType, b: ElemType) -> ElemType {
 }
 
 /// How many times the error of a model its output's may be.
-const MANY_TIMES: f64 = 16.0;
+pub(super) const MANY_TIMES: f64 = 16.0;
 
 /// The values of an output in other precisions.
 #[derive(Debug, Clone)]
@@ -180,8 +186,10 @@ pub struct Yardstick {
 
 impl Yardstick {
     /// How far an element may be from the reference, beside what a tolerance allows: a multiple of how far the model is, or the
-    /// model in fewer digits, but never so far that half of the output would be lost. `None` if the tensors are not of floats.
-    fn allows(&self, model: &[f64]) -> Option<f64> {
+    /// model in fewer digits, but for these not so far that half of the output would be lost. `None` if the tensors are not of
+    /// floats.
+    pub fn allows(&self, model: &Tensor) -> Option<f64> {
+        let model = model.to_f64s()?;
         let reference = self.reference.to_f64s()?;
         let rounded = self.rounded.as_ref().and_then(Tensor::to_f64s);
         let error = |values: &[f64]| {
@@ -189,8 +197,8 @@ impl Yardstick {
             errors.filter(|error| error.is_finite()).fold(0.0, f64::max)
         };
         let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
-        let error = rounded.as_deref().map_or(0.0, error).max(error(model));
-        Some((MANY_TIMES * error).min(largest / 2.0))
+        let of_rounded = (MANY_TIMES * rounded.as_deref().map_or(0.0, error)).min(largest / 2.0);
+        Some(of_rounded.max(MANY_TIMES * error(&model)))
     }
 }
 
@@ -210,7 +218,7 @@ pub fn is_as_good(
     let (Some(x), Some(y), Some(reference)) = (model.to_f64s(), output.to_f64s(), yardstick.reference.to_f64s()) else {
         return false;
     };
-    let Some(allowed) = yardstick.allows(&x) else { return false };
+    let Some(allowed) = yardstick.allows(model) else { return false };
     let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
     let (relative, absolute) = tolerance.bounds_in(model.elem(), computed, largest);
     (0..reference.len()).all(|at| {
@@ -218,6 +226,37 @@ pub fn is_as_good(
         let is_near = (y - r).abs() <= (relative * r.abs() + absolute).max(allowed);
         x == y || (x.is_nan() && y.is_nan()) || (x.is_finite() && r.is_finite() && is_near)
     })
+}
+
+/// Which elements of two tensors are as near as bounds allow, or a slack beside them. `None` if their types or shapes differ.
+pub(super) fn close_elements(
+    a: &Tensor,
+    b: &Tensor,
+    tolerance: Tolerance,
+    computed: ElemType,
+    slack: f64,
+) -> Option<Vec<bool>> {
+    if a.elem() != b.elem() || a.dims() != b.dims() || a.len() > MOST {
+        return None;
+    }
+    if let (true, Some(x), Some(y)) = (a.elem().is_float(), a.to_f64s(), b.to_f64s()) {
+        let largest = x.iter().chain(&y).filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
+        let (relative, absolute) = tolerance.bounds_in(a.elem(), computed, largest);
+        let is_close = |(x, y): (&f64, &f64)| {
+            let bound = relative * x.abs().max(y.abs()) + absolute;
+            x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound.max(slack)
+        };
+        return Some(x.iter().zip(&y).map(is_close).collect());
+    }
+    if a.elem() == ElemType::STRING {
+        return Some(a.strings().zip(b.strings()).map(|(x, y)| x == y).collect());
+    }
+    let width = a.elem().bits() as usize / 8;
+    let (x, y) = (a.to_bytes(), b.to_bytes());
+    if width == 0 || x.len() != y.len() {
+        return Some(vec![a == b; a.len() as usize]);
+    }
+    Some(x.chunks(width).zip(y.chunks(width)).map(|(x, y)| x == y).collect())
 }
 
 /// Compares the elements of tensors like one: `apart` is how far two are apart, and whether that is close.
@@ -402,7 +441,8 @@ impl Recipe<'_> {
         f.params().iter().map(value).collect()
     }
 
-    fn value(&self, f: &Function, param: NodeId, next: &mut dyn FnMut() -> u64) -> Option<Tensor> {
+    /// Values for one parameter; `None` if there are none for its type, or too many.
+    pub fn value(&self, f: &Function, param: NodeId, next: &mut dyn FnMut() -> u64) -> Option<Tensor> {
         let Type::Tensor { elem, shape } = f.type_of(param) else { return None };
         let shape: Vec<Dim> = shape.map_or(vec![Dim::Unknown], |dims| dims.iter().map(|&dim| dim.into()).collect());
         let size = |(at, dim): (usize, &Dim)| dim.known().unwrap_or_else(|| (self.size)(*dim, at, shape.len()));
@@ -432,7 +472,7 @@ impl Recipe<'_> {
 }
 
 /// The random numbers of a seed.
-fn xorshift(seed: u64) -> impl FnMut() -> u64 {
+pub(super) fn xorshift(seed: u64) -> impl FnMut() -> u64 {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
         random ^= random << 13;
@@ -554,7 +594,11 @@ mod tests {
         // The rest of larger terms that cancel.
         let (model, reference) = ([4.7e-6, 1e-6], [4.6e-6, 1e-6]);
         assert!(judged(&model, &[4.55e-6, 1e-6], &reference, None));
-        assert!(!judged(&model, &[4.6e-6, 4e-6], &reference, None), "half of the largest value");
+        assert!(!judged(&model, &[4.6e-6, 4e-6], &reference, None), "more than 16 times its error");
+        // All of it is noise.
+        assert!(judged(&[3e-8, 1e-7], &[1.2e-7, 1e-7], &[6e-8, 1e-7], None));
+        let noisy = [5e-8, 9e-8].map(|it| it as f32);
+        assert!(!judged(&[6e-8, 1e-7], &[1.2e-7, 1e-7], &[6e-8, 1e-7], Some(&noisy)), "half of the largest value");
         assert!(!judged(&[4.6e-6, 1e-6], &[4.55e-6, 1e-6], &reference, None), "the model is exact");
         // The same in fewer digits.
         assert!(judged(&[1.0, 2.0], &[1.004, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));

@@ -14,9 +14,10 @@ use std::{
     fs::Metadata,
     io::{self, PipeReader, PipeWriter, Read, Stdin},
     path::{self, Path, PathBuf},
-    process::Command,
+    process::{Command, Output, Stdio},
     sync::{Once, OnceLock},
     thread,
+    time::Duration,
 };
 
 /// In a process whose standard input ends with the process that started it: set to anything.
@@ -51,6 +52,41 @@ pub fn this_program() -> io::Result<Command> {
     let mut command = at(&env::current_exe()?);
     command.env(LEASH, "").stdin(leash()?);
     Ok(command)
+}
+
+/// Runs a program, and returns what it wrote; `None` if `is_stopped` returned true meanwhile, upon which it was ended.
+///
+/// # Errors
+/// Returns an error if it cannot be started.
+pub fn output_unless(command: &mut Command, is_stopped: &dyn Fn() -> bool) -> io::Result<Option<Output>> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        let [stdout, stderr] = [scope.spawn(|| contents(stdout)), scope.spawn(|| contents(stderr))];
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            if is_stopped() {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            thread::sleep(PAUSE);
+        };
+        let [stdout, stderr] = [stdout, stderr].map(|pipe| pipe.join().unwrap_or_default());
+        Ok(status.map(|status| Output { status, stdout, stderr }))
+    })
+}
+
+/// What comes out of a pipe.
+fn contents(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
 }
 
 /// Calls `end` once the process that started this one has ended, if this is a process of [`this_program`]. Then `input`
@@ -133,11 +169,25 @@ fn is_program(metadata: &Metadata) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use std::{
-        fs,
-        os::unix::fs::PermissionsExt,
-        process::{self, Stdio},
-    };
+    use std::{fs, os::unix::fs::PermissionsExt, process};
+
+    #[test]
+    fn a_program_ends_early_once_it_is_stopped() {
+        let shell = |script: &str| {
+            let mut command = command(Path::new("sh")).unwrap();
+            command.args(["-c", script]);
+            command
+        };
+        let output = output_unless(&mut shell("echo out; echo err >&2; exit 3"), &|| false).unwrap().unwrap();
+        assert_eq!(
+            (output.status.code(), &output.stdout[..], &output.stderr[..]),
+            (Some(3), &b"out\n"[..], &b"err\n"[..])
+        );
+        // More than a pipe holds.
+        let output = output_unless(&mut shell("head -c 1000000 /dev/zero"), &|| false).unwrap().unwrap();
+        assert_eq!(output.stdout.len(), 1_000_000);
+        assert!(output_unless(&mut shell("exec sleep 1000"), &|| true).unwrap().is_none());
+    }
 
     /// A folder with a program `tool`, and a file `tool` that is none in a folder `data`.
     fn folder(name: &str) -> PathBuf {

@@ -84,6 +84,17 @@ pub trait Compute {
         Vec::new()
     }
 
+    /// Other results of a call in the place of those that were computed.
+    fn others(
+        &self,
+        _call: CallView<'_>,
+        _args: &[Option<Computed>],
+        _results: &[Tensor],
+        _ops: &mut dyn Operators,
+    ) -> Option<Vec<Tensor>> {
+        None
+    }
+
     /// Whether there are twins.
     fn has_twins(&self) -> bool {
         false
@@ -100,6 +111,11 @@ pub trait Compute {
     /// The most bytes that one result may take.
     fn max_bytes(&self) -> u64 {
         1 << 24
+    }
+
+    /// The most bytes that all results may take that are alive at once, with their twins.
+    fn max_bytes_alive(&self) -> u64 {
+        u64::MAX
     }
 }
 
@@ -137,7 +153,7 @@ pub fn run_with_twins(
     inputs: &[Tensor],
     compute: &dyn Compute,
 ) -> Result<Vec<Result<Computed, NotComputed>>, NotComputed> {
-    let mut fuel = Fuel { steps: MAX_STEPS, depth: 0 };
+    let mut fuel = Fuel { steps: MAX_STEPS, depth: 0, n_bytes: 0 };
     let input = |input: &Tensor| Ok(Value::with_twin(input.clone(), compute));
     let results = run_global(module, name, inputs.iter().map(input).collect(), compute, &mut fuel)?;
     let computed = |value: Known| match value? {
@@ -165,11 +181,20 @@ impl Value {
     fn with_twin(tensor: Tensor, compute: &dyn Compute) -> Self {
         Self::Tensor(Computed { twin: compute.twin(&tensor), tensor })
     }
+
+    fn byte_len(&self) -> u64 {
+        match self {
+            Self::Tensor(Computed { tensor, twin }) => tensor.byte_len() + twin.as_ref().map_or(0, Tensor::byte_len),
+            Self::Tuple(fields) => fields.iter().flatten().map(Self::byte_len).sum(),
+        }
+    }
 }
 
 struct Fuel {
     steps: usize,
     depth: usize,
+    /// The bytes of the results that are alive.
+    n_bytes: u64,
 }
 
 struct Run<'a> {
@@ -179,6 +204,8 @@ struct Run<'a> {
     compute: &'a dyn Compute,
     fuel: &'a mut Fuel,
     values: HashMap<NodeId, Known>,
+    /// The bytes of those that are results of calls.
+    n_bytes: u64,
     /// How often each node is yet to be read: a value that is not read any more is dropped.
     n_uses: Vec<u32>,
 }
@@ -238,8 +265,9 @@ fn run_global(
     let mut results = Err(wrong("nothing ran"));
     compute.with_ops(f, &mut |ops| {
         let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
-        let mut run = Run { module, f, ops, compute, fuel, values, n_uses: n_uses(f) };
+        let mut run = Run { module, f, ops, compute, fuel, values, n_bytes: 0, n_uses: n_uses(f) };
         results = run.block(f.body());
+        run.fuel.n_bytes -= run.n_bytes;
     });
     results
 }
@@ -270,7 +298,7 @@ impl Run<'_> {
             self.step()?;
             let value = self.binding(id);
             if self.n_uses[id.index()] > 0 {
-                self.values.insert(id, value);
+                self.keep(id, value)?;
             }
         }
         self.fuel.depth -= 1;
@@ -286,11 +314,49 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Keeps the value of a binding until it is not read any more.
+    fn keep(&mut self, id: NodeId, value: Known) -> Result<(), NotComputed> {
+        let n_bytes = self.n_bytes_of(id, &value);
+        let before = self.values.insert(id, value);
+        self.dropped(id, before.as_ref());
+        self.n_bytes += n_bytes;
+        self.fuel.n_bytes += n_bytes;
+        if self.fuel.n_bytes > self.compute.max_bytes_alive() {
+            return Err(not_covered(
+                "the program",
+                format_args!("takes more than {} bytes", self.compute.max_bytes_alive()),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A value of a node is gone.
+    fn dropped(&mut self, id: NodeId, value: Option<&Known>) {
+        let n_bytes = value.map_or(0, |value| self.n_bytes_of(id, value));
+        self.n_bytes -= n_bytes;
+        self.fuel.n_bytes -= n_bytes;
+    }
+
+    /// The bytes of a value that is kept, if it is the result of a call.
+    fn n_bytes_of(&self, id: NodeId, value: &Known) -> u64 {
+        match value {
+            Ok(value) if self.f.kind(id) == kind::CALL => value.byte_len(),
+            _ => 0,
+        }
+    }
+
     /// Reads a value, once for each time that the node is an operand or a result.
     fn value(&mut self, id: NodeId) -> Known {
         let n_uses = &mut self.n_uses[id.index()];
         *n_uses = if *n_uses == u32::MAX { u32::MAX } else { n_uses.saturating_sub(1) };
-        let value = if *n_uses == 0 { self.values.remove(&id) } else { self.values.get(&id).cloned() };
+        let value = match *n_uses {
+            0 => {
+                let value = self.values.remove(&id);
+                self.dropped(id, value.as_ref());
+                value
+            }
+            _ => self.values.get(&id).cloned(),
+        };
         value.unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
     }
 
@@ -357,7 +423,7 @@ impl Run<'_> {
         let inputs: Vec<Option<Tensor>> = given.iter().map(|arg| Some(arg.as_ref()?.tensor.clone())).collect();
         let what = call.op_name();
         let op = call.op().ok_or_else(|| not_covered(what, "is not an operator"))?;
-        let results = match self.compute.known(call, &inputs) {
+        let mut results = match self.compute.known(call, &inputs) {
             Some(result) => vec![result],
             None => self
                 .ops
@@ -365,6 +431,9 @@ impl Run<'_> {
                 .ok_or_else(|| not_covered(what, "has no evaluator"))?
                 .map_err(|error| not_covered(what, format_args!("is not evaluated: {error}")))?,
         };
+        if let Some(others) = self.compute.others(call, &given, &results, self.ops) {
+            results = others;
+        }
         let mut twins = Vec::new();
         if self.compute.has_twins() {
             twins = self.compute.twins(call, &given, &results, self.ops);

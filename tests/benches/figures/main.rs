@@ -23,10 +23,11 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 9] = [
+const PARTS: [(&str, fn()); 10] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
     ("checks", checks::run),
+    ("read-back", checks::run_written),
     ("discovery", discovery::run),
     ("end-to-end", end_to_end::run),
     ("front-door", front_door::run),

@@ -70,7 +70,7 @@ fn inputs_have_the_values_of_constants_beside_them() {
     let bad = run(&here, RATES, &rule).expect_failure();
     assert!(bad.stderr.contains("error[D001]") && bad.stderr.contains("`rate` is 16000"), "{}", bad.stderr);
     let good = run(&here, RATES, &["--check=1,strict"]).expect_success();
-    assert!(good.stdout.contains("2 runs") && !good.stderr.contains("did not reach"), "{}{}", good.stdout, good.stderr);
+    assert!(good.stdout.contains("6 runs") && !good.stderr.contains("did not reach"), "{}{}", good.stdout, good.stderr);
 }
 
 /// A model with a branch that inputs of the usual size do not reach.

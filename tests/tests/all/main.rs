@@ -9,6 +9,7 @@ mod bodies;
 mod budgets;
 mod build;
 mod checked;
+mod checked_inputs;
 mod checked_parts;
 mod docs;
 mod editor;

@@ -1,13 +1,15 @@
 //! Comparing an output with its model, and finding the pass to which a difference is due.
 
+mod culprit;
 mod inputs;
 mod kept;
+mod limit;
 mod reference;
 mod request;
 mod runner;
 mod words;
 
-pub use request::{CheckRequest, CheckWith, FailedOutput, UnseenParts};
+pub use request::{CheckRequest, CheckWith, DEFAULT_GIB, DEFAULT_SECONDS, FailedOutput, UnseenParts};
 
 use crate::{
     error::Error,
@@ -15,22 +17,23 @@ use crate::{
     model::{OperatorNames, with_bodies},
 };
 use inputs::values;
+use limit::Limited;
 use reference::{bounds, yardsticks};
 use relais::{
     ir::{ElemType, Function, IRModule, Tensor},
-    manager::{Execution, Fate},
+    manager::Execution,
     registry::Registry,
 };
 use relais_conformance::{
-    check::{Evaluators, Telling, Unseen, random_inputs, telling},
-    numbers::{TensorComparison, Tolerance, Yardstick, compare_computed, is_as_good},
+    check::{Evaluators, Pair, Telling, Unseen, random_inputs, telling},
+    numbers::{TensorComparison, TensorDifference, Tolerance, Yardstick, compare_computed, is_as_good},
 };
 use relais_plugin_api::text;
 use runner::{Loaded, NotRun, Runner};
 use serde_json::{Value, json};
 use std::{
     cell::OnceCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -49,6 +52,7 @@ pub struct OutputCheck<'a> {
 }
 
 /// The modules that are compared, and what is needed to find the pass to which a difference is due.
+#[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The model, as it runs everywhere.
     pub before: &'a IRModule,
@@ -65,6 +69,7 @@ pub struct Subject<'a> {
 }
 
 /// Passes that ran.
+#[derive(Clone, Copy)]
 pub struct RanPasses<'a> {
     /// The module that they left.
     pub left: &'a IRModule,
@@ -105,6 +110,8 @@ pub struct CheckPassed {
     pub largest: Option<Largest>,
     /// The parts of the output that did not run, although the passes changed them.
     pub unseen: Vec<Unseen>,
+    /// How many sets of inputs were left out, since the time was over.
+    pub n_left_out: usize,
     /// The values that were compared, run by run.
     pub json: Value,
 }
@@ -118,8 +125,19 @@ pub struct Largest {
     pub output: String,
     /// The bound relative to a value, and the one beside that.
     pub bounds: (f64, f64),
-    /// Whether it is more than these, and the output is as near to the values in `float64` as the model.
-    pub is_by_error: bool,
+    /// Why it is allowed.
+    pub by: Closeness,
+}
+
+/// Why a difference is allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Closeness {
+    /// It is within the bounds.
+    Bounds,
+    /// It is more, and the output is as near to the values in `float64` as the model.
+    Error,
+    /// The output depends on a comparison of numbers that tie within the bounds.
+    Tie,
 }
 
 /// Why a check did not pass.
@@ -161,8 +179,8 @@ impl Run {
     }
 
     /// The values of an output in other precisions, where evaluators compute them.
-    fn yardstick(&self, subject: &Subject<'_>, at: usize) -> Option<&Yardstick> {
-        let all = self.yardsticks.get_or_init(|| yardsticks(subject, &self.inputs).unwrap_or_default());
+    fn yardstick(&self, subject: &Subject<'_>, max_bytes: u64, at: usize) -> Option<&Yardstick> {
+        let all = self.yardsticks.get_or_init(|| yardsticks(subject, &self.inputs, max_bytes).unwrap_or_default());
         all.get(at)?.as_ref()
     }
 
@@ -170,24 +188,35 @@ impl Run {
         match &self.origin {
             Origin::File(path) => json!({ "inputs": path.display().to_string() }),
             Origin::Random { seed, .. } => json!({ "seed": seed, "shapes": shapes(main, &self.inputs) }),
-            Origin::Telling { input, value } => json!({ "input": input, "value": value }),
+            Origin::Telling(telling @ Telling::Constant { input, .. }) => {
+                json!({ "input": input_name(main, *input), "value": telling.to_string() })
+            }
+            Origin::Telling(Telling::Edges { input, .. }) => {
+                json!({ "input": input_name(main, *input), "edges": true })
+            }
+            Origin::Telling(Telling::Size { .. }) => json!({ "shapes": shapes(main, &self.inputs) }),
         }
     }
+}
+
+/// Inputs of a run that is to come.
+enum Planned<'a> {
+    Given(&'a Path, Vec<Tensor>),
+    /// The number of the run.
+    Random(u32),
+    /// What differs from inputs that the model takes.
+    Telling(Telling, Vec<Tensor>),
 }
 
 /// Where inputs come from.
 enum Origin {
     File(PathBuf),
-    Random {
-        run: u32,
-        of: u32,
-        seed: u64,
-    },
-    /// Random inputs, except for one that has the value of a constant beside it in the model.
-    Telling {
-        input: String,
-        value: String,
-    },
+    Random { run: u32, of: u32, seed: u64 },
+    Telling(Telling),
+}
+
+fn input_name(main: &Function, at: usize) -> &str {
+    main.name(main.params()[at])
 }
 
 impl Origin {
@@ -199,8 +228,17 @@ impl Origin {
                 let shapes: String = shapes.iter().map(|(name, dims)| format!(", {name}: {}", shape(dims))).collect();
                 format!("random inputs of seed {seed} (run {run} of {of}{shapes})")
             }
-            Self::Telling { input, value } => {
-                format!("random inputs, of which `{input}` is {value} as a constant of the model")
+            Self::Telling(telling) => {
+                let what = match telling {
+                    Telling::Constant { input, .. } => {
+                        format!("`{}` is {telling}, near a constant of the model", input_name(main, *input))
+                    }
+                    Telling::Edges { input, .. } => format!("`{}` has {telling}", input_name(main, *input)),
+                    Telling::Size { .. } => format!("dimension {telling}"),
+                };
+                let shapes = shapes(main, inputs);
+                let shapes: String = shapes.iter().map(|(name, dims)| format!(", {name}: {}", shape(dims))).collect();
+                format!("random inputs, of which {what}{shapes}")
             }
         }
     }
@@ -221,7 +259,7 @@ impl<'a> OutputCheck<'a> {
     pub fn new(request: &'a CheckRequest) -> Result<Self, Error> {
         let read = |path: &'a PathBuf| Ok((path.as_path(), inputs::read(path)?));
         let given = request.inputs.iter().map(read).collect::<Result<_, Error>>()?;
-        Ok(Self { request, runner: Runner::of(&request.with)?, given })
+        Ok(Self { request, runner: Runner::of(request)?, given })
     }
 
     /// Looks at the inputs that are given, before anything runs.
@@ -238,39 +276,54 @@ impl<'a> OutputCheck<'a> {
     /// Returns an error if they differ, or cannot be compared.
     pub fn run(&self, subject: &Subject<'_>) -> Result<CheckPassed, Box<CheckFailed>> {
         let began = Instant::now();
+        let limit = Limited::new(subject.listener, self.request.time);
+        let subject = &Subject { listener: &limit, ..*subject };
         let main = main_of(subject.before)?;
         let before = self.runner.load(subject.before, subject.registry, subject.listener)?;
         let after = self.runner.load(subject.after, subject.registry, subject.listener)?;
         let given = self.given_inputs(main)?;
-        let telling = if self.request.n_random > 0 { telling(main) } else { Vec::new() };
-        let n_wanted = given.len() + self.request.n_random as usize;
-        let mut runs = Vec::with_capacity(n_wanted + telling.len());
+        let mut planned: VecDeque<Planned> =
+            given.into_iter().map(|(path, inputs)| Planned::Given(path, inputs)).collect();
+        planned.extend((0..self.request.n_random).map(Planned::Random));
+        let mut runs = Vec::new();
         let mut largest: Option<Largest> = None;
-        for at in 0..n_wanted + telling.len() {
+        let mut n_left_out = 0;
+        while let Some(next) = planned.pop_front() {
             let run_began = Instant::now();
-            let run = match (given.get(at), at.checked_sub(n_wanted)) {
-                (Some((path, inputs)), _) => {
-                    let old = before.run(inputs).map_err(|why| self.not_checked(subject, &why))?;
-                    Run::new(Origin::File(path.to_path_buf()), inputs.clone(), old)
+            let is_first = matches!(next, Planned::Random(0));
+            let is_wanted = !matches!(next, Planned::Telling(..));
+            let compared = self.planned(subject, main, &before, next).and_then(|run| {
+                let Some(run) = run else { return Ok(None) };
+                match self.compare(subject, main, &run, &after) {
+                    Ok(verdict) => Ok(Some((run, verdict))),
+                    // The model takes what the output does not: a kernel of which nothing is known, for example.
+                    Err(_) if !is_wanted && !subject.listener.is_stopped() => Ok(None),
+                    Err(why) => Err(self.not_checked(subject, &why)),
                 }
-                (None, None) => self.random_run(subject, main, &before, ((at - given.len()) as u32, None))?,
-                (None, Some(at)) => match self.random_run(subject, main, &before, (0, Some(&telling[at]))) {
-                    Ok(run) => run,
-                    Err(error) if subject.listener.is_stopped() => return Err(error.into()),
-                    // A model need not take every value.
-                    Err(_) => continue,
-                },
-            };
-            let verdict = self.compare(subject, main, &run, &after).map_err(|why| self.not_checked(subject, &why))?;
+            });
+            if limit.is_over() && !matches!(compared, Ok(Some(_))) {
+                if runs.is_empty() {
+                    return Err(self.too_slow().into());
+                }
+                n_left_out = planned.len() + 1;
+                break;
+            }
+            let Some((run, verdict)) = compared? else { continue };
+            if is_first {
+                planned.extend(
+                    telling(main, &run.inputs).into_iter().map(|telling| Planned::Telling(telling, run.inputs.clone())),
+                );
+            }
             let mut facts = run.facts(main);
             facts["seconds"] = run_began.elapsed().as_secs_f64().into();
             match verdict {
                 Verdict::Close(found) => {
                     facts["largest_difference"] = found.as_ref().map_or(0.0, |found| found.distance).into();
                     runs.push(facts);
-                    largest = largest.into_iter().chain(found).max_by(|a, b| a.distance.total_cmp(&b.distance));
+                    largest = largest.into_iter().chain(found).max_by(Largest::compare);
                 }
                 Verdict::Differ(told) => {
+                    limit.lift();
                     runs.push(facts);
                     return Err(Box::new(self.failed(subject, main, &before, run, told, runs)));
                 }
@@ -285,10 +338,46 @@ impl<'a> OutputCheck<'a> {
         let mut json = self.facts();
         json["passed"] = true.into();
         json["runs"] = runs.into();
+        json["left_out"] = n_left_out.into();
         json["seconds"] = elapsed.as_secs_f64().into();
         json["largest"] = largest.as_ref().map(Largest::to_json).into();
         json["unseen"] = unseen.iter().map(Unseen::to_string).collect::<Vec<_>>().into();
-        Ok(CheckPassed { n_runs, elapsed, largest, unseen, json })
+        Ok(CheckPassed { n_runs, elapsed, largest, unseen, n_left_out, json })
+    }
+
+    /// Inputs that are planned, with what the model gives for them. `None` if it need not take them, and does not.
+    fn planned(
+        &self,
+        subject: &Subject<'_>,
+        main: &Function,
+        before: &Loaded<'_>,
+        planned: Planned<'_>,
+    ) -> Result<Option<Run>, Error> {
+        match planned {
+            Planned::Given(path, inputs) => {
+                let old = before.run(&inputs).map_err(|why| self.not_checked(subject, &why))?;
+                Ok(Some(Run::new(Origin::File(path.to_path_buf()), inputs, old)))
+            }
+            Planned::Random(run) => self.random_run(subject, main, before, run).map(Some),
+            Planned::Telling(telling, taken) => {
+                let Some(inputs) = telling.inputs(main, &taken, self.request.seed) else { return Ok(None) };
+                match before.run(&inputs) {
+                    Ok(old) => Ok(Some(Run::new(Origin::Telling(telling), inputs, old))),
+                    Err(why) if subject.listener.is_stopped() => Err(self.not_checked(subject, &why)),
+                    Err(why) => {
+                        log::info!("the model does not take {telling}: {}", why.why());
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The error of a check that made no run in its time.
+    fn too_slow(&self) -> Error {
+        let seconds = self.request.time.unwrap_or_default().as_secs();
+        let error = format_args!("the output cannot be checked in {seconds} s");
+        Error::new(error).with_code(NOT_CHECKED).with_help("give it more time: `--check-seconds N`")
     }
 
     /// The failure of a check that did not reach parts of the output.
@@ -309,34 +398,19 @@ impl<'a> OutputCheck<'a> {
     }
 
     /// Random inputs that the model takes, and what it gives for them.
-    fn random_run(
-        &self,
-        subject: &Subject<'_>,
-        main: &Function,
-        before: &Loaded<'_>,
-        (run, telling): (u32, Option<&Telling>),
-    ) -> Result<Run, Error> {
+    fn random_run(&self, subject: &Subject<'_>, main: &Function, before: &Loaded<'_>, run: u32) -> Result<Run, Error> {
         let of = self.request.n_random;
         let mut first_miss = None;
         for inputs in random_inputs(main, self.request.seed, run.into()) {
-            let mut inputs = inputs.map_err(|param| {
+            let inputs = inputs.map_err(|param| {
                 let ty = text::display_type(main, main.type_id(param));
                 let message = format!("there are no random values for input `{}`, of type `{ty}`", main.name(param));
                 Error::new(message).with_code(NOT_CHECKED).with_help("give it one: `--check-inputs FILE.npz`")
             })?;
-            if let Some(Telling { param, value }) = telling {
-                inputs[*param] = value.clone();
-            }
             match before.run(&inputs) {
                 Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => {
                     let seed = self.request.seed.wrapping_add(run.into());
-                    let origin = match telling {
-                        None => Origin::Random { run: run + 1, of, seed },
-                        Some(telling) => Origin::Telling {
-                            input: main.name(main.params()[telling.param]).to_owned(),
-                            value: telling.to_string(),
-                        },
-                    };
+                    let origin = Origin::Random { run: run + 1, of, seed };
                     return Ok(Run::new(origin, inputs, old));
                 }
                 Ok(_) => _ = first_miss.get_or_insert(NotRun::NotCovered("all its outputs are empty".to_owned())),
@@ -346,7 +420,7 @@ impl<'a> OutputCheck<'a> {
                 }
             }
             // Other sizes do not help.
-            if matches!(self.runner, Runner::Evaluators) && !self.uncovered(subject).is_empty() {
+            if matches!(self.runner, Runner::Evaluators { .. }) && !self.uncovered(subject).is_empty() {
                 break;
             }
         }
@@ -368,7 +442,7 @@ impl<'a> OutputCheck<'a> {
     /// The error of a model that cannot be run.
     fn not_checked(&self, subject: &Subject<'_>, why: &NotRun) -> Error {
         let error = |why: &str| Error::new(format_args!("the output cannot be checked: {why}")).with_code(NOT_CHECKED);
-        if !matches!(self.runner, Runner::Evaluators) {
+        if !matches!(self.runner, Runner::Evaluators { .. }) {
             return error(why.why()).with_help("give inputs that the model takes: `--check-inputs FILE.npz`");
         }
         let uncovered = self.uncovered(subject);
@@ -406,13 +480,20 @@ impl<'a> OutputCheck<'a> {
             return Ok(Verdict::Differ(Told { lines, json: json!({ "n_outputs": [run.old.len(), new.len()] }) }));
         }
         let mut largest: Option<Largest> = None;
+        let mut differing: Vec<(usize, TensorDifference)> = Vec::new();
         for (at, (old, new)) in run.old.iter().zip(&new).enumerate() {
             let name = || output_name(main, at);
-            let (distance, is_by_error) = match compare_computed(old, new, self.request.tolerance, subject.computed) {
-                TensorComparison::Close(distance) => (distance, false),
-                TensorComparison::OtherType => return Ok(Verdict::Differ(other_type(&name(), old, new))),
+            let (distance, by) = match compare_computed(old, new, self.request.tolerance, subject.computed) {
+                TensorComparison::Close(distance) => (distance, Closeness::Bounds),
+                TensorComparison::OtherType if old.elem() != new.elem() => {
+                    return Ok(Verdict::Differ(other_type(&name(), old, new)));
+                }
+                TensorComparison::OtherType => {
+                    differing.push((at, TensorDifference::of_shapes()));
+                    continue;
+                }
                 TensorComparison::Differ(difference) => {
-                    let yardstick = run.yardstick(subject, at);
+                    let yardstick = run.yardstick(subject, self.request.max_bytes, at);
                     let is_good = |yardstick: &Yardstick| {
                         is_as_good(old, new, yardstick, self.request.tolerance, subject.computed)
                     };
@@ -420,17 +501,45 @@ impl<'a> OutputCheck<'a> {
                         return Err(NotRun::NotCovered("the comparison was stopped".to_owned()));
                     }
                     if !yardstick.is_some_and(is_good) {
-                        return Ok(Verdict::Differ(differ(&name(), &difference, old.len())));
+                        differing.push((at, difference));
+                        continue;
                     }
-                    (difference.distance, true)
+                    (difference.distance, Closeness::Error)
                 }
             };
             if old.elem().is_float() && largest.as_ref().is_none_or(|largest| largest.distance < distance) {
                 let bounds = bounds(old, self.request.tolerance, subject.computed);
-                largest = Some(Largest { distance, output: name(), bounds, is_by_error });
+                largest = Some(Largest { distance, output: name(), bounds, by });
             }
         }
+        if differing.is_empty() {
+            return Ok(Verdict::Close(largest));
+        }
+        let tied = self.tied(subject, run, &new);
+        for (at, difference) in differing {
+            let (old, new, name) = (&run.old[at], &new[at], output_name(main, at));
+            if !tied.get(at).is_some_and(|&is_tied| is_tied) {
+                return Ok(Verdict::Differ(match old.dims() == new.dims() {
+                    true => differ(&name, &difference, old.len()),
+                    false => other_type(&name, old, new),
+                }));
+            }
+            let bounds = bounds(old, self.request.tolerance, subject.computed);
+            largest = Some(Largest { distance: difference.distance, output: name, bounds, by: Closeness::Tie });
+        }
         Ok(Verdict::Close(largest))
+    }
+
+    /// Which outputs may be what they became, since what decides them ties within the bounds.
+    fn tied(&self, subject: &Subject<'_>, run: &Run, new: &[Tensor]) -> Vec<bool> {
+        let says = |operator: &str| subject.listener.begins(&format!("looking for ties in the model: {operator}"));
+        let is_stopped = || subject.listener.is_stopped();
+        let evaluators =
+            Evaluators::new(subject.registry, &says).stopped_by(&is_stopped).within(self.request.max_bytes);
+        let slack = |at: usize| run.yardstick(subject, self.request.max_bytes, at)?.allows(&run.old[at]);
+        let pair = |(at, new)| Pair { new, slack: slack(at).unwrap_or(0.0) };
+        let pairs: Vec<Pair<'_>> = new.iter().enumerate().map(pair).collect();
+        evaluators.ties(subject.before, &run.inputs, &pairs, (self.request.tolerance, subject.computed))
     }
 
     /// The failure of an output that differs.
@@ -461,81 +570,11 @@ impl<'a> OutputCheck<'a> {
         CheckFailed { error, json, inputs: Some(names.zip(run.inputs).collect()) }
     }
 
-    /// Adds to an error the pass to which a difference is due. Returns that as JSON, too.
-    fn blamed(
-        &self,
-        error: Error,
-        passes: &RanPasses<'_>,
-        subject: &Subject<'_>,
-        differs: (&Function, &Loaded<'_>, &Run),
-    ) -> (Error, Value) {
-        subject.listener.begins("looking for the pass that did it");
-        match self.culprit(passes, subject, differs) {
-            Ok(Culprit { execution, pass, plugin }) => {
-                let of = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}`") };
-                let line =
-                    format!("it is due to pass `{pass}`{of}, execution {execution}: before it, there is no difference");
-                let help = format!("leave the pass out: `--disable {pass}`; see what it did: `--print-changed=diff`");
-                let json = json!({ "pass": pass, "plugin": plugin, "execution": execution });
-                (error.with_line(line).with_help(help), json)
-            }
-            Err(why) => (error.with_line(format_args!("the pass that did it is not known: {why}")), Value::Null),
-        }
-    }
-
-    /// The first pass after which the module differs: by bisection over what the passes left, one by one.
-    fn culprit(
-        &self,
-        RanPasses { left, executions, rerun, complete }: &RanPasses<'_>,
-        subject: &Subject<'_>,
-        (main, before, run): (&Function, &Loaded<'_>, &Run),
-    ) -> Result<Culprit, String> {
-        let why = |error: NotRun| error.why().to_owned();
-        if matches!(self.compare(subject, main, run, before).map_err(why)?, Verdict::Differ(_)) {
-            return Err("the model itself gives other results each time".to_owned());
-        }
-        let ran = executions.iter().filter(|execution| !matches!(execution.fate, Fate::Skipped(_)));
-        let changed: Vec<(u64, &Execution)> =
-            (1..).zip(ran).filter(|(_, execution)| execution.fate == Fate::Changed).collect();
-        let Some(&(last, _)) = changed.last() else { return Err("no pass changed the model".to_owned()) };
-        if relais::ir::equal(&rerun(last)?, left).is_err() {
-            return Err("the passes do something else when they run again".to_owned());
-        }
-        let told = |error: Error| error.to_string();
-        let whole = complete(left).map_err(told)?;
-        let loaded = self.runner.load(&whole, subject.registry, subject.listener).map_err(told)?;
-        if let Verdict::Close(_) = self.compare(subject, main, run, &loaded).map_err(why)? {
-            return Err("what the passes left computes the same, and what was written of it does not".to_owned());
-        }
-        // The first `good` changes are harmless, and one of the first `bad` is not.
-        let (mut good, mut bad) = (0, changed.len());
-        while bad - good > 1 {
-            let middle = good + (bad - good) / 2;
-            let (execution, changer) = changed[middle - 1];
-            subject.listener.begins(&format!("looking for the pass that did it: `{}`", changer.name));
-            let module = complete(&rerun(execution)?).map_err(told)?;
-            let loaded = self.runner.load(&module, subject.registry, subject.listener).map_err(told)?;
-            match self.compare(subject, main, run, &loaded).map_err(why)? {
-                Verdict::Close(_) => good = middle,
-                Verdict::Differ(_) => bad = middle,
-            }
-        }
-        let (execution, changer) = changed[bad - 1];
-        Ok(Culprit { execution, pass: changer.name.clone(), plugin: changer.plugin.trim().to_owned() })
-    }
-
     /// The values for the parameters of a function in each file.
     fn given_inputs(&self, main: &Function) -> Result<Vec<(&'a Path, Vec<Tensor>)>, Error> {
         let of = |(path, arrays): &(&'a Path, Vec<(String, Tensor)>)| Ok((*path, values(main, path, arrays)?));
         self.given.iter().map(of).collect()
     }
-}
-
-/// The pass to which a difference is due.
-struct Culprit {
-    execution: u64,
-    pass: String,
-    plugin: String,
 }
 
 fn main_of(module: &IRModule) -> Result<&Function, Error> {

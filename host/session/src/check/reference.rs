@@ -9,10 +9,10 @@ use relais_conformance::{
 
 /// The values of the outputs of a model in other precisions; `None` for outputs of other types, and where evaluators do not
 /// cover the model.
-pub(super) fn yardsticks(subject: &Subject<'_>, inputs: &[Tensor]) -> Option<Vec<Option<Yardstick>>> {
+pub(super) fn yardsticks(subject: &Subject<'_>, inputs: &[Tensor], max_bytes: u64) -> Option<Vec<Option<Yardstick>>> {
     let says = |operator: &str| subject.listener.begins(&format!("measuring the error of the model: {operator}"));
     let is_stopped = || subject.listener.is_stopped();
-    let evaluators = Evaluators::new(subject.registry, &says).stopped_by(&is_stopped);
+    let evaluators = Evaluators::new(subject.registry, &says).stopped_by(&is_stopped).within(max_bytes);
     let run = |precision| evaluators.run_in(precision, subject.before, inputs).ok();
     let exact = run(TwinPrecision::Double)?;
     let is_lowered = matches!(subject.computed, ElemType::FLOAT16 | ElemType::BFLOAT16);

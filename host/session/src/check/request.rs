@@ -1,7 +1,13 @@
 //! The check of a request.
 
 use relais_conformance::numbers::Tolerance;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
+
+/// How long a check takes at most by default.
+pub const DEFAULT_SECONDS: u64 = 300;
+
+/// The memory for results that a check takes at most by default, in units of 2^30 bytes.
+pub const DEFAULT_GIB: u64 = 16;
 
 /// A comparison of the output with the model.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,6 +20,10 @@ pub struct CheckRequest {
     pub seed: u64,
     /// How far floats may be apart.
     pub tolerance: Tolerance,
+    /// For how long runs are made at most, if there is a limit: what is not done then is left out.
+    pub time: Option<Duration>,
+    /// The most bytes that the results of a model may take at once, where evaluators compute it. Constants do not count.
+    pub max_bytes: u64,
     /// The program that computes the two models.
     pub with: CheckWith,
     /// Whether an output that differs is kept beside its place, with the inputs.
@@ -60,6 +70,8 @@ impl Default for CheckRequest {
             inputs: Vec::new(),
             seed: 1,
             tolerance: Tolerance { relative: 1e-4, absolute: None },
+            time: Some(Duration::from_secs(DEFAULT_SECONDS)),
+            max_bytes: DEFAULT_GIB << 30,
             with: CheckWith::default(),
             failed: FailedOutput::default(),
             unseen: UnseenParts::default(),

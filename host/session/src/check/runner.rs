@@ -1,6 +1,6 @@
 //! Running the models of a check: with the evaluators of plugins, or in onnxruntime.
 
-use super::request::CheckWith;
+use super::request::{CheckRequest, CheckWith};
 use crate::{
     error::Error,
     listener::Listener,
@@ -31,8 +31,8 @@ const SCRIPT: &str = include_str!("onnxruntime.py");
 
 /// The means by which models are run.
 pub(super) enum Runner {
-    /// The evaluators of plugins.
-    Evaluators,
+    /// The evaluators of plugins, whose results take at most so many bytes at once.
+    Evaluators { max_bytes: u64 },
     /// onnxruntime, in Python.
     Onnxruntime { python: PathBuf, version: String },
 }
@@ -55,8 +55,10 @@ impl NotRun {
 
 impl Runner {
     /// The runner that a request has, if it can be started.
-    pub fn of(with: &CheckWith) -> Result<Self, Error> {
-        let CheckWith::Onnxruntime(python) = with else { return Ok(Self::Evaluators) };
+    pub fn of(request: &CheckRequest) -> Result<Self, Error> {
+        let CheckWith::Onnxruntime(python) = &request.with else {
+            return Ok(Self::Evaluators { max_bytes: request.max_bytes });
+        };
         let from_environment = || env::var_os("RELAIS_PYTHON").filter(|python| !python.is_empty()).map(PathBuf::from);
         let python = python.clone().or_else(from_environment).unwrap_or_else(|| PathBuf::from("python3"));
         let shown = python.display();
@@ -80,7 +82,7 @@ impl Runner {
     /// Its name, for reports.
     pub fn name(&self) -> String {
         match self {
-            Self::Evaluators => "relais".to_owned(),
+            Self::Evaluators { .. } => "relais".to_owned(),
             Self::Onnxruntime { version, .. } => format!("onnxruntime {version}"),
         }
     }
@@ -92,8 +94,11 @@ impl Runner {
         registry: &'a Registry,
         listener: &'a dyn Listener,
     ) -> Result<Loaded<'a>, Error> {
-        let Self::Onnxruntime { python, .. } = self else {
-            return Ok(Loaded::Module { module, registry, listener, seen: Seen::default() });
+        let python = match self {
+            &Self::Evaluators { max_bytes } => {
+                return Ok(Loaded::Module { module, registry, listener, max_bytes, seen: Seen::default() });
+            }
+            Self::Onnxruntime { python, .. } => python,
         };
         let folder = temporary_folder().map_err(|error| Error::new(format_args!("no temporary folder: {error}")))?;
         let path = folder.path().join("model.onnx");
@@ -113,6 +118,7 @@ pub(super) enum Loaded<'a> {
         module: &'a IRModule,
         registry: &'a Registry,
         listener: &'a dyn Listener,
+        max_bytes: u64,
         seen: Seen,
     },
     File {
@@ -137,10 +143,11 @@ impl Loaded<'_> {
     /// Runs it; there is an input for each parameter.
     pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotRun> {
         match self {
-            Self::Module { module, registry, listener, seen } => {
+            Self::Module { module, registry, listener, max_bytes, seen } => {
                 let says = |operator: &str| listener.begins(&format!("checking the output: {operator}"));
                 let is_stopped = || listener.is_stopped();
-                let evaluators = Evaluators::new(*registry, &says).stopped_by(&is_stopped).noting(seen);
+                let evaluators =
+                    Evaluators::new(*registry, &says).stopped_by(&is_stopped).noting(seen).within(*max_bytes);
                 evaluators.run(module, inputs).map_err(|stop| match stop {
                     NotComputed::NotCovered { why, .. } => NotRun::NotCovered(why),
                     NotComputed::Wrong(why) => NotRun::Failed(why),
@@ -156,9 +163,12 @@ impl Loaded<'_> {
                     .map_err(|why| NotRun::NotCovered(format!("input {why}")))?;
                 let output = program::python(python).and_then(|mut python| {
                     let model = folder.path().join("model.onnx");
-                    python.args(["-c", SCRIPT]).arg(model).args([&given, &outputs]).output()
+                    python.args(["-c", SCRIPT]).arg(model).args([&given, &outputs]);
+                    program::output_unless(&mut python, &|| listener.is_stopped())
                 });
                 let output = output.map_err(|error| NotRun::NotCovered(error.to_string()))?;
+                let stopped = || NotRun::NotCovered("onnxruntime was stopped".to_owned());
+                let output = output.ok_or_else(stopped)?;
                 if !output.status.success() {
                     return Err(NotRun::Failed(format!("onnxruntime: {}", last_line(&output))));
                 }

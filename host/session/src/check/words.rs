@@ -1,10 +1,10 @@
 //! The words about outputs that differ.
 
-use super::Largest;
+use super::{Closeness, Largest};
 use relais::ir::{Function, Tensor};
 use relais_conformance::{interface::output_names, numbers::TensorDifference};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt};
+use std::{cmp::Ordering, collections::BTreeMap, fmt};
 
 /// How an output differs: lines for the user, and JSON.
 pub(super) struct Told {
@@ -59,26 +59,47 @@ pub(super) fn differ(name: &str, difference: &TensorDifference, len: u64) -> Tol
     Told { lines, json }
 }
 
+impl Closeness {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bounds => "bounds",
+            Self::Error => "error",
+            Self::Tie => "tie",
+        }
+    }
+}
+
 impl Largest {
+    /// By how much is told: a difference of numbers rather than one of indices.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let key = |it: &Self| (it.by != Closeness::Tie, it.distance);
+        let (a, b) = (key(self), key(other));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    }
+
     /// The values, by name.
     pub(super) fn to_json(&self) -> Value {
-        let Self { distance, output, bounds: (relative, absolute), is_by_error } = self;
+        let Self { distance, output, bounds: (relative, absolute), by } = self;
         json!({
             "distance": distance,
             "output": output,
             "relative_bound": relative,
             "absolute_bound": absolute,
-            "by_error": is_by_error,
+            "allowed_by": by.name(),
         })
     }
 }
 
 impl fmt::Display for Largest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { distance, output, bounds: (relative, absolute), is_by_error } = self;
+        let Self { distance, output, bounds: (relative, absolute), by } = self;
         let [distance, relative, absolute] = [*distance, *relative, *absolute].map(short);
         write!(f, "{distance} in {output}, bound {relative} of a value and {absolute}")?;
-        if *is_by_error { f.write_str("; more, but as near to float64 as the model") } else { Ok(()) }
+        f.write_str(match by {
+            Closeness::Bounds => "",
+            Closeness::Error => "; more, but as near to float64 as the model",
+            Closeness::Tie => "; more, but what decides it ties",
+        })
     }
 }
 

@@ -138,6 +138,10 @@ impl<'s, S: OpSource<'s>> Compute for WithTwins<'_, '_, S> {
     fn max_bytes(&self) -> u64 {
         self.evaluators.max_bytes()
     }
+
+    fn max_bytes_alive(&self) -> u64 {
+        self.evaluators.max_bytes_alive()
+    }
 }
 
 /// A function of one call that is like another one, apart from `float64` in the place of other floats among its attributes.
