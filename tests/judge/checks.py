@@ -25,8 +25,7 @@ from judge.report import Report, one_line, table
 
 CASE_SECONDS = 1800.0
 BY = {"evaluators": [], "onnxruntime": ["--check-with", "onnxruntime", "--python", sys.executable]}
-PASSES = "relais.InferType,"
-SPOILT = {"weight": f"{PASSES}liar.SpoilsLast", "rounding": f"{PASSES}liar.RoundsBadly"}
+SPOILT = {"weight": "liar.SpoilsLast", "rounding": "liar.RoundsBadly"}
 """Passes of the plugin that lies."""
 
 
@@ -77,10 +76,13 @@ def judge(checks: Checks, case: Case, stage: pool.Callable[[str], None]) -> Outc
             for by, arguments in BY.items():
                 stage(f"{dtype} by {by}")
                 one(checks, case, here, outcome, f"{dtype} by {by}", [*lowered, *arguments], inputs, None)
-            for what, passes in SPOILT.items() if checks.liar else ():
+            for what, liar in SPOILT.items() if checks.liar else ():
                 stage(f"{what} spoilt in {dtype}")
-                plugin = ["--plugin", str(checks.liar), "--passes", f"default,{passes}"]
-                one(checks, case, here, outcome, f"{dtype}, {what} spoilt", [*lowered, *plugin], inputs, passes)
+                lower = f'{{ pass = "relais.ToMixedPrecision", options = {{ dtype = "{dtype}" }} }},' if lowered else ""
+                pipeline = here / "pipeline.toml"
+                pipeline.write_text(f'steps = [{{ include = "builtin:default" }}, {lower} "relais.InferType", "{liar}"]\n')
+                arguments = ["--plugin", str(checks.liar), "--pipeline", str(pipeline)]
+                one(checks, case, here, outcome, f"{dtype}, {what} spoilt", arguments, inputs, liar)
     return outcome
 
 

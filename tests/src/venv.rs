@@ -234,6 +234,11 @@ pub fn every() -> usize {
     std::env::var("RELAIS_EVERY").map_or(16, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
 }
 
+/// A quarter of a number of random cases, or all of them if `RELAIS_EVERY` is 1.
+pub fn share(n: usize) -> usize {
+    if every() == 1 { n } else { n / 4 }
+}
+
 /// Arguments of the judge for work that takes long with all node cases of the onnx package.
 pub fn some_cases() -> [String; 2] {
     ["--every".to_owned(), every().to_string()]

@@ -149,7 +149,7 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
         Self { is_stopped, ..self }
     }
 
-    /// The same whose results take at most so many bytes at once.
+    /// The same whose results take at most that many bytes at once.
     #[must_use]
     pub fn within(self, max_bytes: u64) -> Self {
         Self { max_bytes, ..self }

@@ -186,7 +186,7 @@ pub struct Yardstick {
 
 impl Yardstick {
     /// How far an element may be from the reference, beside what a tolerance allows: a multiple of how far the model is, or the
-    /// model in fewer digits, but for these not so far that half of the output would be lost. `None` if the tensors are not of
+    /// model in fewer digits, where half of the output must not be lost. `None` if the tensors are not of
     /// floats.
     pub fn allows(&self, model: &Tensor) -> Option<f64> {
         let model = model.to_f64s()?;

@@ -80,7 +80,7 @@ pub fn output_unless(command: &mut Command, is_stopped: &dyn Fn() -> bool) -> io
     })
 }
 
-/// What comes out of a pipe.
+/// The bytes that come out of a pipe.
 fn contents(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {

@@ -102,7 +102,7 @@ pub fn run_written() {
     table.print("ns per MB", "at most 2; that stay: 1.15");
 }
 
-/// A chain of products with so many MB of weights.
+/// A chain of products with that many MB of weights.
 fn weighty(n: usize) -> IRModule {
     const WIDTH: u64 = 1024;
     let mut f = Function::new();

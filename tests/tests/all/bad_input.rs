@@ -3,7 +3,10 @@
 #![cfg(unix)]
 
 use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};
-use relais_tests::golden::{Golden, Transcript, Workshop};
+use relais_tests::{
+    golden::{Golden, Transcript, Workshop},
+    venv::share,
+};
 use std::{fs, os::unix::fs::symlink};
 
 // ---- models -------------------------------------------------------------------------------------------------------
@@ -184,7 +187,7 @@ fn flipped_bytes_never_crash_the_program() {
         state ^= state << 17;
         state as usize
     };
-    for turn in 0..400 {
+    for turn in 0..share(400) {
         let mut bytes = whole.clone();
         for _ in 0..1 + random() % 4 {
             let at = random() % bytes.len();

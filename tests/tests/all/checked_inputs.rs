@@ -4,7 +4,7 @@ use relais_tests::cli::{Run, command, folder};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// Runs a model through one rule that nobody judges, with a check.
+/// Runs a model through one rule, which is not judged, with a check.
 fn check(here: &Path, model: &str, rule: &str, args: &[&str]) -> Run {
     fs::write(here.join("model.relay"), model).unwrap();
     let _ = fs::remove_file(here.join("report.json"));
@@ -62,7 +62,7 @@ fn faults_that_random_inputs_do_not_show_are_found() {
     }
 }
 
-/// The greatest of numbers of which each is there twice, rounded in two ways.
+/// The greatest of some numbers, all of which are there twice, rounded in two ways.
 const TIED: &str = "def @main(%x: Tensor[(50, 4), float32]) -> (%class, %top) #[opset = {\"\": 17}] {
   %tenth = const(float32, 0.1);
   %ten = const(float32, 10.0);

@@ -20,7 +20,7 @@ use relais_tests::{
     cli::{files, folder},
     filetest::cases,
     page::{self, find},
-    venv::{judge, judge_tests, models},
+    venv::{judge, judge_tests, models, share},
 };
 use std::{
     fs,
@@ -136,12 +136,15 @@ fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pip
         }
     };
     let mut written = Written::into("written-random");
-    let sensible = sensible_modules(&bench::LinkedItems, 1, 800).map(typed).enumerate();
+    let sensible = sensible_modules(&bench::LinkedItems, 1, share(800)).map(typed).enumerate();
     sensible.filter(|(_, module)| is_sound(module)).for_each(|(at, module)| add(&mut written, &at.to_string(), module));
-    written.judge(160, &["--random"]);
+    written.judge(share(160), &["--random"]);
     let mut written = Written::into("written-wild");
-    wild_modules(1, 1500).map(typed).enumerate().for_each(|(at, module)| add(&mut written, &at.to_string(), module));
-    written.judge(50, &["--random", "--read"]);
+    wild_modules(1, share(1500))
+        .map(typed)
+        .enumerate()
+        .for_each(|(at, module)| add(&mut written, &at.to_string(), module));
+    written.judge(share(50), &["--random", "--read"]);
 }
 
 /// The pages of blocks that cannot be parsed as they are, and why.
@@ -228,7 +231,7 @@ fn c10_models_that_were_read_load_with_a_function_that_a_pass_added() {
     let mut written = Written::into("written-added");
     for kind in ["light", "node"] {
         let folder = models().folder.join(kind);
-        for name in files(&folder) {
+        for name in files(&folder).into_iter().step_by(1800 / share(1800)) {
             let model = folder.join(&name).join("model.onnx");
             let mut module = onnx::read(&model, &ReadOptions::default()).unwrap();
             let f = module.function_mut(MAIN).unwrap();
@@ -247,7 +250,7 @@ fn c10_models_that_were_read_load_with_a_function_that_a_pass_added() {
             fs::copy(model, written.folder.join(format!("{name}-before.onnx"))).unwrap();
         }
     }
-    written.judge(1800, &["--read"]);
+    written.judge(share(1800), &["--read"]);
 }
 
 /// Those that take little time; `.ci/full judge` runs all.

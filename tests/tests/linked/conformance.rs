@@ -9,7 +9,7 @@ use relais_tests::{
     cargo_built::{library, plugin, workspace},
     cli::{Run, command, folder},
     filetest::cases,
-    venv::every,
+    venv::{every, share},
 };
 use serde_json::Value;
 use std::{
@@ -185,11 +185,10 @@ fn only(plugin: &Path) -> Option<Vec<String>> {
 /// A plugin has no findings but those that are allowed: by subject and kind.
 fn is_honest(plugin: &Path, settings: &[&str], allowed: &[(&str, &str)]) {
     let Some(only) = only(plugin) else { return };
-    let examples = examples();
+    let (examples, n_modules) = (examples(), share(64).to_string());
     let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
-    let n_modules = if every() == 1 { "48" } else { "16" };
     let arguments =
-        ["--modules", n_modules, "--budget", "10000", "--timeout", "60"].into_iter().chain(settings.iter().copied());
+        ["--modules", &n_modules, "--budget", "10000", "--timeout", "60"].into_iter().chain(settings.iter().copied());
     let kinds = allowed.iter().flat_map(|&(_, kind)| ["--allow", kind]);
     let only = only.iter().map(String::as_str);
     let run = test(plugin, &arguments.chain(kinds).chain(only).chain(examples).collect::<Vec<_>>());
@@ -237,10 +236,9 @@ fn other_plugins_are_honest() {
 fn lower_precisions_are_honest() {
     let (graph, _) = shipped(|stem| stem == GRAPH).next().unwrap();
     let rounds = ["--allow", "numbers", "--allow", "special-numbers", "--timeout", "60", "--budget", "10000"];
-    let examples = examples();
+    let (examples, n_modules) = (examples(), share(400).to_string());
     let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
-    let n_modules = if every() == 1 { "400" } else { "100" };
-    let only = ["--only", "relais.ToMixedPrecision", "--modules", n_modules];
+    let only = ["--only", "relais.ToMixedPrecision", "--modules", &n_modules];
     let run = test(graph, &[&only[..], &rounds].concat().into_iter().chain(examples).collect::<Vec<_>>());
     assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
 }

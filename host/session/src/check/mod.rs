@@ -204,7 +204,7 @@ enum Planned<'a> {
     Given(&'a Path, Vec<Tensor>),
     /// The number of the run.
     Random(u32),
-    /// What differs from inputs that the model takes.
+    /// The difference from inputs that the model takes, and these.
     Telling(Telling, Vec<Tensor>),
 }
 

@@ -31,7 +31,7 @@ const SCRIPT: &str = include_str!("onnxruntime.py");
 
 /// The means by which models are run.
 pub(super) enum Runner {
-    /// The evaluators of plugins, whose results take at most so many bytes at once.
+    /// The evaluators of plugins, with a limit of the bytes that their results take at once.
     Evaluators { max_bytes: u64 },
     /// onnxruntime, in Python.
     Onnxruntime { python: PathBuf, version: String },

@@ -159,7 +159,7 @@ fn integer_edges(elem: ElemType) -> Option<Vec<i64>> {
     }
 }
 
-/// How many calls of one argument may stand between an input and a constant.
+/// The most calls of one argument from an input to a constant.
 const MOST_BETWEEN: usize = 4;
 
 /// The constants of one element that are operands together with an input, or what calls of one argument make of it; beside each

@@ -2,7 +2,7 @@
 //!
 //! An index, a class, a branch or a number of boxes may change where two numbers are as near to each other as bounds allow. The
 //! model is computed again and again; each time, each call that makes other values of floats gets floats that are apart from
-//! the model's by a random part of the bounds. What an output is in one of these runs, it may be.
+//! the model's by a random part of the bounds. An output may be whatever it is in one of these runs.
 
 use super::{Evaluators, TwinPrecision, precision::WithTwins};
 use crate::{
@@ -15,12 +15,12 @@ use std::cell::{Cell, RefCell};
 /// The most runs of a model.
 const N_RUNS: u64 = 24;
 
-/// So many of which none decides anything otherwise are enough.
+/// The number of runs after which there is no further one if none decided anything otherwise.
 const N_FIRST: u64 = 3;
 
-/// An output of a model, and what it became.
+/// An output of a model in another form.
 pub struct Pair<'a> {
-    /// What the output became.
+    /// Its value.
     pub new: &'a Tensor,
     /// By how much floats may differ beside the bounds.
     pub slack: f64,

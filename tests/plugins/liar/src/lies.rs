@@ -107,10 +107,9 @@ fn spoils(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     Rewrite::Replace(cx.call_like(call, &[input, weight], Vec::new()))
 }
 
-/// Spoils the last weight of the function: its largest number becomes another one.
+/// Spoils the last weight of the function, which has its numbers in the opposite order.
 #[function_pass(name = "liar.SpoilsLast", required = ["relais.InferType"])]
 fn spoils_last(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
-    const SPOILT: f64 = 20.0;
     let f = edit.function();
     let is_weight =
         |id: NodeId| !id.is_absent() && f.constant(id).is_some_and(|it| it.elem().is_float() && it.dims().len() > 1);
@@ -121,26 +120,27 @@ fn spoils_last(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     let Some((call, at)) = f.bindings(f.body()).iter().rev().find_map(|&call| weight_of(call)) else { return Ok(()) };
     let spoilt = f.call(call).and_then(|view| {
         let weight = f.constant(view.args()[at])?;
-        let mut values = weight.to_f64s().filter(|values| !values.contains(&SPOILT))?;
-        *values.iter_mut().max_by(|a, b| a.abs().total_cmp(&b.abs()))? = SPOILT;
+        let values: Vec<f64> = weight.to_f64s()?.into_iter().rev().collect();
         Tensor::from_f64s(weight.elem(), weight.dims(), &values)
     });
     if let Some(spoilt) = spoilt {
         let f = edit.function_mut();
         let spoilt = f.add_constant(spoilt, ConstForm::ANY);
         f.set_operand(call, at + 1, spoilt);
+        let bindings: Vec<NodeId> = [spoilt].into_iter().chain(f.bindings(f.body()).iter().copied()).collect();
+        f.set_bindings(f.body(), &bindings);
     }
     Ok(())
 }
 
-/// Multiplies with half of the digits of the first factor, as a kernel would that rounds badly.
+/// Multiplies with the first five digits of the first factor, as a kernel would that rounds badly.
 #[rewrite_pass(name = "liar.RoundsBadly", required = ["relais.InferType"], ops = ["MatMul", "Gemm", "Conv"])]
 fn rounds_badly(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let f = call.owner();
     let &[input, ref others @ ..] = call.args() else { return Rewrite::Keep };
     // The difference of two large numbers has few digits: this and the number before.
     let split: f64 = match f.type_of(input).elem() {
-        Some(ElemType::FLOAT) => 4097.0,
+        Some(ElemType::FLOAT) => 524_289.0,
         Some(ElemType::FLOAT16) => 65.0,
         _ => return Rewrite::Keep,
     };
