@@ -108,6 +108,11 @@ fn a_check_ends_with_its_time_and_says_what_it_left_out() {
     assert!(run.stderr.contains("--check-seconds N"), "{}", run.stderr);
     assert!(!here.join("out.relay").exists());
 
+    // A difference that is found is not passed over when the time ends before it is explained.
+    let differs = slow(12).replace("Neg(", "Abs(");
+    let run = check(&here, &differs, "Abs(x) => Neg(x)", &["--check", "--check-seconds", "1"]).expect_failure();
+    assert!(run.stderr.contains("error[D001]") || run.stderr.contains("error[D002]"), "{}", run.stderr);
+
     let short = "def @main(%x: Tensor[(64, 64), float32]) #[opset = {\"\": 17}] { %0 = MatMul(%x, %x); Neg(%0) }";
     let run = check(&here, short, "Neg(x) => Mul(x, -1.0)", &["--check=1000", "--check-seconds", "1"]);
     let report = |here: &Path| -> Value {

@@ -287,7 +287,7 @@ impl<'a> OutputCheck<'a> {
         planned.extend((0..self.request.n_random).map(Planned::Random));
         let mut runs = Vec::new();
         let mut largest: Option<Largest> = None;
-        let mut n_left_out = 0;
+        let (mut n_left_out, mut undecided) = (0, None);
         while let Some(next) = planned.pop_front() {
             let run_began = Instant::now();
             let is_first = matches!(next, Planned::Random(0));
@@ -298,12 +298,17 @@ impl<'a> OutputCheck<'a> {
                     Ok(verdict) => Ok(Some((run, verdict))),
                     // The model takes what the output does not: a kernel of which nothing is known, for example.
                     Err(_) if !is_wanted && !subject.listener.is_stopped() => Ok(None),
-                    Err(why) => Err(self.not_checked(subject, &why)),
+                    Err(why) => {
+                        if let NotRun::Undecided(why) = &why {
+                            undecided = Some(why.clone());
+                        }
+                        Err(self.not_checked(subject, &why))
+                    }
                 }
             });
             if limit.is_over() && !matches!(compared, Ok(Some(_))) {
-                if runs.is_empty() {
-                    return Err(self.too_slow().into());
+                if runs.is_empty() || undecided.is_some() {
+                    return Err(self.too_slow(undecided).into());
                 }
                 n_left_out = planned.len() + 1;
                 break;
@@ -373,11 +378,12 @@ impl<'a> OutputCheck<'a> {
         }
     }
 
-    /// The error of a check that made no run in its time.
-    fn too_slow(&self) -> Error {
+    /// The error of a check that made no run in its time, or left a difference undecided.
+    fn too_slow(&self, undecided: Option<String>) -> Error {
         let seconds = self.request.time.unwrap_or_default().as_secs();
-        let error = format_args!("the output cannot be checked in {seconds} s");
-        Error::new(error).with_code(NOT_CHECKED).with_help("give it more time: `--check-seconds N`")
+        let error = Error::new(format_args!("the output cannot be checked in {seconds} s")).with_code(NOT_CHECKED);
+        let error = undecided.into_iter().fold(error, Error::with_line);
+        error.with_help("give it more time: `--check-seconds N`")
     }
 
     /// The failure of a check that did not reach parts of the output.
@@ -498,7 +504,7 @@ impl<'a> OutputCheck<'a> {
                         is_as_good(old, new, yardstick, self.request.tolerance, subject.computed)
                     };
                     if yardstick.is_none() && subject.listener.is_stopped() {
-                        return Err(NotRun::NotCovered("the comparison was stopped".to_owned()));
+                        return Err(undecided(&name()));
                     }
                     if !yardstick.is_some_and(is_good) {
                         differing.push((at, difference));
@@ -516,6 +522,9 @@ impl<'a> OutputCheck<'a> {
             return Ok(Verdict::Close(largest));
         }
         let tied = self.tied(subject, run, &new);
+        if subject.listener.is_stopped() {
+            return Err(undecided(&output_name(main, differing[0].0)));
+        }
         for (at, difference) in differing {
             let (old, new, name) = (&run.old[at], &new[at], output_name(main, at));
             if !tied.get(at).is_some_and(|&is_tied| is_tied) {
@@ -575,6 +584,12 @@ impl<'a> OutputCheck<'a> {
         let of = |(path, arrays): &(&'a Path, Vec<(String, Tensor)>)| Ok((*path, values(main, path, arrays)?));
         self.given.iter().map(of).collect()
     }
+}
+
+/// The stop of a comparison that found a difference.
+fn undecided(output: &str) -> NotRun {
+    let why = format!("{output} differs by more than the bounds, and may be as good as that of the model all the same");
+    NotRun::Undecided(why)
 }
 
 fn main_of(module: &IRModule) -> Result<&Function, Error> {

@@ -43,12 +43,14 @@ pub(super) enum NotRun {
     NotCovered(String),
     /// It cannot be run.
     Failed(String),
+    /// It ran, and differs by more than the bounds; it was stopped before it was known whether it may.
+    Undecided(String),
 }
 
 impl NotRun {
     pub fn why(&self) -> &str {
         match self {
-            Self::NotCovered(why) | Self::Failed(why) => why,
+            Self::NotCovered(why) | Self::Failed(why) | Self::Undecided(why) => why,
         }
     }
 }
