@@ -488,7 +488,9 @@ mod tests {
     use relais_plugin_api::{boundary::local, infer::Operators, text};
 
     /// Computes `Neg`, and nothing else.
-    struct Neg;
+    struct Neg {
+        max_bytes_alive: u64,
+    }
 
     impl Compute for Neg {
         fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
@@ -500,11 +502,29 @@ mod tests {
             let values: Vec<f32> = input.to_f32s()?.into_iter().map(|value| -value).collect();
             Some(Tensor::from_f32(input.dims(), &values))
         }
+
+        fn max_bytes_alive(&self) -> u64 {
+            self.max_bytes_alive
+        }
     }
 
     fn judge(before: &str, after: &str) -> Result<Judgement, Differ> {
         let read = |body: &str| text::parse_str(&format!("def @main(%x: Tensor[(2), float32]) {{ {body} }}")).unwrap();
-        same_numbers(&read(before), &read(after), 1e-4, &Neg)
+        same_numbers(&read(before), &read(after), 1e-4, &Neg { max_bytes_alive: u64::MAX })
+    }
+
+    #[test]
+    fn results_that_are_alive_at_once_are_limited() {
+        let run = |body: &str| {
+            let module = text::parse_str(&format!("def @main(%x: Tensor[(2), float32]) {{ {body} }}")).unwrap();
+            let inputs = [Tensor::from_f32(&[2], &[1.0, 2.0])];
+            interpret::run(&module, MAIN, &inputs, &Neg { max_bytes_alive: 8 })
+        };
+        assert!(run("%1 = Neg(%x); %2 = Neg(%1); %3 = Neg(%2); %3").is_ok());
+        let Err(NotComputed::NotCovered { why, .. }) = run("%1 = Neg(%x); %2 = Neg(%x); (%1, %2)") else {
+            panic!("two results of 8 bytes are alive")
+        };
+        assert!(why.contains("takes more than 8 bytes"), "{why}");
     }
 
     #[test]

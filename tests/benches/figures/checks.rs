@@ -45,7 +45,7 @@ steps = [
 ]
 "#;
 
-/// Ends of lines of a table: the size of a module, or what it is.
+/// The heads of the columns for these sizes.
 const HEADS: [&str; 3] = ["10^4", "10^5", "10^6"];
 
 /// Runs with the checks of passes beside runs without them.

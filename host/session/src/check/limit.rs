@@ -18,7 +18,7 @@ pub(super) struct Limited<'a> {
 }
 
 impl<'a> Limited<'a> {
-    /// From now on.
+    /// With the time that begins now.
     pub fn new(listener: &'a dyn Listener, time: Option<Duration>) -> Self {
         Self { listener, end: time.and_then(|time| Instant::now().checked_add(time)), is_lifted: false.into() }
     }
@@ -28,7 +28,7 @@ impl<'a> Limited<'a> {
         !self.is_lifted.load(Ordering::Relaxed) && self.end.is_some_and(|end| Instant::now() >= end)
     }
 
-    /// From now on, there is no limit.
+    /// Removes the limit.
     pub fn lift(&self) {
         self.is_lifted.store(true, Ordering::Relaxed);
     }

@@ -19,7 +19,7 @@ pub enum Telling {
     Edges {
         /// The index of the input.
         input: usize,
-        /// With which of them it begins.
+        /// The index of the one that comes first.
         first: usize,
     },
     /// A size that the model leaves open is this one.

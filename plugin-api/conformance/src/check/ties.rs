@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 /// The most runs of a model.
 const N_RUNS: u64 = 24;
 
-/// The number of runs after which there is no further one if none decided anything otherwise.
+/// The number of runs that are enough if none of them decides anything otherwise.
 const N_FIRST: u64 = 3;
 
 /// An output of a model in another form.
