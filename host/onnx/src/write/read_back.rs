@@ -5,6 +5,7 @@
 //! constants by their bytes or by their place in a file, imports, stated types, quantisation annotations. Names of inner
 //! values are compared by what they stand for.
 
+mod difference;
 mod parts;
 mod statements;
 
@@ -23,13 +24,14 @@ use crate::{
     read::{Form, global_name, read_with},
     types::{agree, agree_across, states_type},
 };
+use difference::{Compared, Difference, differ, same_tensor};
 use parts::{
     Value, attributes, callee, declared_types, graphs, has_encoding, inputs, is_constant, is_same_type, listed,
     listed_inputs, node_name, operator, place, stated_tensor, value, values_by_name,
 };
 use relais_plugin_api::ir::{
-    AttrValue, Blob, ConstForm, Function, IRModule, MAIN, ModuleAttr, NodeId, Tensor, TypeId, attr_flag, kind,
-    normal_domain,
+    AttrValue, Blob, CallView, ConstForm, Function, IRModule, MAIN, ModuleAttr, NodeId, OpId, Tensor, TypeId,
+    attr_flag, kind, normal_domain,
 };
 use statements::{Statement, annotations, unknown_fields, value_info};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -44,25 +46,6 @@ pub(super) struct Written {
     pub folder: Option<PathBuf>,
     /// Files that will be in it, by their paths from it.
     pub files: BTreeMap<String, Blob>,
-}
-
-/// A difference: its place and what differs.
-struct Difference {
-    place: String,
-    what: String,
-}
-
-type Compared = std::result::Result<(), Difference>;
-
-fn differ(what: impl Into<String>) -> Compared {
-    Err(Difference { place: String::new(), what: what.into() })
-}
-
-impl Difference {
-    fn within(mut self, place: impl FnOnce() -> String) -> Self {
-        self.place = if self.place.is_empty() { place() } else { format!("{}, {}", place(), self.place) };
-        self
-    }
 }
 
 impl Writer<'_> {
@@ -145,6 +128,10 @@ struct Comparer<'a, 'w> {
     passed_on: BTreeMap<NodeId, (NodeId, usize)>,
     /// Graphs that are still to be compared.
     graphs: Vec<(NodeId, NodeId)>,
+    /// By operator of `f`, the one of `g` that was last found to be the same.
+    same_ops: Vec<Option<OpId>>,
+    /// The types of `f` and `g` that were last found to be the same.
+    same_types: FastMap<TypeId, TypeId>,
 }
 
 /// The properties of nodes and graphs that mean nothing to a runtime.
@@ -154,7 +141,9 @@ impl<'a, 'w> Comparer<'a, 'w> {
     fn new(writer: &'a Writer<'w>, scene: usize, g: &'a Function) -> Self {
         let f = writer.scenes[scene].f;
         let to_read = vec![NodeId::ABSENT; f.n_nodes()];
-        Self { writer, scene, f, g, to_read, passed_on: BTreeMap::new(), graphs: Vec::new() }
+        let same_ops = vec![None; f.ops().len()];
+        let (passed_on, graphs, same_types) = Default::default();
+        Self { writer, scene, f, g, to_read, passed_on, graphs, same_ops, same_types }
     }
 
     fn run(&mut self) -> Compared {
@@ -301,10 +290,13 @@ impl<'a, 'w> Comparer<'a, 'w> {
             return Ok(());
         }
         let (meant, read) = (node_name(self.f, x), node_name(self.g, y));
+        if read.is_empty() {
+            return if meant.is_empty() { Ok(()) } else { differ("it has lost its name") };
+        }
         let number = read.strip_prefix(meant).and_then(|rest| rest.strip_prefix(b"_"));
         let is_numbered = !meant.is_empty() && number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
         let is_as_read = self.f.is_pristine(x);
-        let others = names.insert(read, is_as_read).filter(|_| !read.is_empty());
+        let others = names.insert(read, is_as_read);
         let is_own = others.is_none_or(|other| other && is_as_read);
         if is_own && (meant == read || is_numbered) { Ok(()) } else { differ("another name of the node") }
     }
@@ -351,8 +343,14 @@ impl<'a, 'w> Comparer<'a, 'w> {
         Ok(())
     }
 
-    fn same_operator(&self, x: NodeId, y: NodeId) -> Compared {
+    fn same_operator(&mut self, x: NodeId, y: NodeId) -> Compared {
         let (f, g) = (self.f, self.g);
+        let ops = (f.call(x).and_then(CallView::op), g.call(y).and_then(CallView::op));
+        if let (Some(meant), Some(read)) = ops
+            && self.same_ops[meant.index()] == Some(read)
+        {
+            return Ok(());
+        }
         let is_same = match (callee(f, x), callee(g, y)) {
             (None, None) => operator(f, x) == operator(g, y),
             (Some(meant), Some(read)) => {
@@ -362,10 +360,13 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (None, Some(read)) => global_name(operator(f, x)) == read,
             (Some(_), None) => false,
         };
-        if is_same && (f.kind(x) != kind::IF || g.kind(y) == kind::IF) {
-            return Ok(());
+        if !is_same || f.kind(x) == kind::IF && g.kind(y) != kind::IF {
+            return differ("another operator");
         }
-        differ("another operator")
+        if let (Some(meant), Some(read)) = ops {
+            self.same_ops[meant.index()] = Some(read);
+        }
+        Ok(())
     }
 
     /// A constant and the `ConstantOfShape` that it is written as.
@@ -478,7 +479,7 @@ impl<'a, 'w> Comparer<'a, 'w> {
     /// Constants that nothing in the graph itself uses, by the names that they are written under.
     fn other_constants(&mut self, x: NodeId, y: NodeId) -> Compared {
         let (f, writer) = (self.f, self.writer);
-        let is_open = |id: &NodeId| is_constant(f, *id) && self.to_read[id.index()].is_absent();
+        let is_open = |id: &NodeId| self.to_read[id.index()].is_absent() && is_constant(f, *id);
         let open: Vec<NodeId> = f.bindings(f.block_of(x)).iter().copied().filter(is_open).collect();
         if open.is_empty() {
             return Ok(());
@@ -577,11 +578,18 @@ impl<'a, 'w> Comparer<'a, 'w> {
     }
 
     /// Whether the type that is stated, if it is, may be the value's.
-    fn same_type(&self, x: NodeId, y: NodeId) -> Compared {
+    fn same_type(&mut self, x: NodeId, y: NodeId) -> Compared {
         let (a, b) = (self.f.type_id(x), self.g.type_id(y));
+        if b == TypeId::UNKNOWN || self.same_types.get(&a) == Some(&b) {
+            return Ok(());
+        }
         let may_be = |ty| is_same_type((self.f, ty), (self.g, b)) || agree_across((self.f, ty), (self.g, b));
-        let is_same = b == TypeId::UNKNOWN || may_be(a) || declared_types(self.f, x).into_iter().any(may_be);
-        if is_same { Ok(()) } else { differ("another type") }
+        if may_be(a) {
+            self.same_types.insert(a, b);
+        } else if !declared_types(self.f, x).into_iter().any(may_be) {
+            return differ("another type");
+        }
+        Ok(())
     }
 
     /// The attributes, of which those with graphs are compared by name here.
@@ -659,21 +667,4 @@ impl<'a, 'w> Comparer<'a, 'w> {
             (a, b) => a == b,
         }
     }
-}
-
-/// Whether two tensors are equal: by their bytes, or because both are the same part of the same file.
-fn same_tensor(meant: &Tensor, read: &Tensor) -> Compared {
-    let file = |tensor: &Tensor| {
-        let file = tensor.as_dense()?.file()?;
-        Some((file.path.to_owned(), file.start, file.stamp))
-    };
-    if let Some((path, _, 0)) = file(meant) {
-        return differ(format!("`{path}` was changed by another process while it was in use"));
-    }
-    let is_alike = meant.elem() == read.elem() && meant.dims() == read.dims();
-    if !is_alike {
-        return differ("another type or shape of the constant");
-    }
-    let is_in_place = meant.byte_len() == read.byte_len() && file(meant).is_some_and(|at| Some(at) == file(read));
-    if is_in_place || meant == read { Ok(()) } else { differ("other bytes of the constant") }
 }

@@ -20,7 +20,9 @@ pub(super) type Value = (NodeId, usize);
 /// The value that a node stands for, with projections taken apart.
 pub(super) fn value(f: &Function, id: NodeId) -> Value {
     let mut id = id;
-    while let Expr::TupleGetItem { tuple, index } = f.expr(id) {
+    while f.kind(id) == kind::TUPLE_GET_ITEM
+        && let Expr::TupleGetItem { tuple, index } = f.expr(id)
+    {
         match f.kind(tuple) {
             kind::TUPLE => id = f.operands(tuple)[index],
             _ => return (tuple, index),
@@ -101,7 +103,8 @@ pub(super) fn listed_inputs(f: &Function, graph: NodeId) -> Vec<NodeId> {
         Some(AttrValue::Int(index)) => Some((index, id)),
         _ => None,
     };
-    let listed: Vec<(i64, NodeId)> = f.bindings(f.block_of(graph)).iter().filter_map(index).collect();
+    let constants = f.bindings(f.block_of(graph)).iter().filter(|&&id| is_constant(f, id));
+    let listed: Vec<(i64, NodeId)> = constants.filter_map(index).collect();
     if listed.is_empty() { Vec::new() } else { weave(f.operands(graph).to_vec(), listed) }
 }
 
