@@ -52,12 +52,16 @@ HIDDEN = (r"single static assignment",)
 """What onnxruntime says of names that hide others, which it finds in some orders of nodes and not in others, and which the
 checker finds in the input."""
 NO_KERNELS = (
-    r"NOT_IMPLEMENTED",
     r"No (registered )?implementation for operator",
     r"Issues with types .*'MatMul'",
     r"output_size is None and scale_factors is None",
 )
 """What onnxruntime and the reference evaluator say of a version of an operator that they lack."""
+WARNED = (r"NOT_IMPLEMENTED",)
+"""What onnxruntime says of a kernel that it lacks, of which a run warns, but for a model in the text form."""
+WARNING = "onnxruntime [0-9.]+ has no kernel for"
+OPENED = (r"cannot operate with dynamic shapes of input",)
+"""What OpenVINO says where a size becomes open because that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -161,15 +165,21 @@ def tried(
     runs = [["in.onnx", "-o", asked.output, *asked.args]]
     if asked.runs_text:
         runs.append([asked.output, "-o", "text.onnx", "-O0"])
+    heard = []
     for args in runs:
-        said = ran(relais, args, folder)
-        if said is not None:
-            outcome.n_refused += said[0] == ""
-            return [said] if said[0] else []
+        problem, text = ran(relais, args, folder)
+        if problem is not None:
+            outcome.n_refused += problem == ""
+            return [(problem, text)] if problem else []
+        heard.append(text)
     result = folder / runs[-1][2]
     feeds, wanted = interface(case, asked, result)
     said = verdicts(result, feeds, judges_of(case, asked), stage)
     excused = OWN_FAULTS + OPENVINO_LACKS + (NO_KERNELS if asked.tolerance else ())
+    if asked.runs_text or any(re.search(WARNING, text) for text in heard):
+        excused += WARNED
+    if any(arg.endswith("?") or "?," in arg for arg in asked.args if ":" in arg):
+        excused += OPENED
     if case.model.ir_version <= LAST_WITH_LISTED:
         excused += LISTED
     if isinstance(case.said["checker"], Exception):
@@ -206,16 +216,16 @@ def judges_of(case: Case, asked: Command) -> list[str]:
     return took
 
 
-def ran(relais: Path, args: Sequence[str], folder: Path) -> tuple[str, str] | None:
-    """Nothing if a run succeeds; otherwise the kind of problem, empty for what may be refused, and the details."""
-    command_line = [relais, "run", "-q", "--no-reproducer", *args]
+def ran(relais: Path, args: Sequence[str], folder: Path) -> tuple[str | None, str]:
+    """The kind of problem with a run, which is empty for what may be refused, and what it said."""
+    command_line = [relais, "run", "--no-reproducer", *args]
     try:
         run = subprocess.run(command_line, cwd=folder, capture_output=True, text=True, timeout=LONGEST, check=False)
     except subprocess.TimeoutExpired:
         return "takes too long", f"still running after {LONGEST:.0f} s"
     said = run.stderr.strip()
     if run.returncode == 0 and "internal error" not in said:
-        return None
+        return None, said
     if not 0 <= run.returncode < 64:
         return f"status {run.returncode}: {normal(said)}", said
     if "internal error" not in said and any(re.search(text, said) for text in REFUSALS):
