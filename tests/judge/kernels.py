@@ -18,9 +18,8 @@ OPEN = 2**31 - 1
 """The end of the versions of a kernel that holds until another one takes its place."""
 TENSOR = re.compile(r"^tensor\((\w+)\)$")
 ONNX_TYPES = {"float": "float32", "double": "float64"}
-EXCEPTIONS = {("", "Swish"): range(24, 25)}
-"""By operator that is defined by others the imports for which the definition is taken. Of Swish, found by loading it
-(onnxruntime 1.31.1): from 25 on, "Could not find an implementation"."""
+INITIALIZERS = {("", "Constant")}
+"""Operators whose calls become initializers when a model is loaded (`Graph::Graph`)."""
 Kernel = tuple[tuple[str, tuple[str, ...]], ...]
 """Type variables with their element types."""
 HEADER = """\
@@ -70,34 +69,54 @@ def is_mergeable(a: Kernel, b: Kernel) -> bool:
     return names and sum(p != q for p, q in zip(a, b, strict=True)) == 1
 
 
-def is_defined_by_others(domain: str, name: str, since: int) -> bool:
+def is_defined_by_others(domain: str, name: str, since: int, version: int) -> bool:
+    """Whether a definition may take the place of a call: one whose operators are as they were when it was written
+    (`OpSchema::ValidateReferencedOpsInFunction`). What definitions that depend on the call consist of is not asked."""
     try:
         schema = onnx.defs.get_schema(name, since, domain)
     except onnx.defs.SchemaError:
         return False
-    return schema.since_version == since and (schema.has_function or schema.has_context_dependent_function)
+    if schema.since_version != since:
+        return False
+    if any(written <= version for written in schema.context_dependent_function_opset_versions):
+        return True
+    written = max((written for written in schema.function_opset_versions if written <= version), default=0)
+    if not written:
+        return False
+    if domain:
+        return True
+    body = onnx.FunctionProto.FromString(schema.get_function_with_opset_version(written))
+
+    def since_version(name: str, version: int) -> int:
+        return onnx.defs.get_schema(name, version, "").since_version
+
+    return all(since_version(node.op_type, written) == since_version(node.op_type, version) for node in body.node)
 
 
-def rows(domain: str) -> Mapping[str, list[tuple[int, int, list[Kernel] | None]]]:
-    """By operator: ranges of imports with their kernels, or `None` where it is defined by others."""
+Rows = list[tuple[int, int, tuple[list[Kernel], bool]]]
+"""Ranges of imports, with their kernels and whether a definition may take the place of a call."""
+
+
+def rows(domain: str) -> Mapping[str, Rows]:
+    """By operator."""
     schemas = [schema for schema in tables.get_all_operator_schema() if schema.domain == domain]
     defs = [kernel for kernel in tables.get_all_opkernel_def() if kernel.domain == domain]
     last = newest(domain)
-    found: dict[str, list[tuple[int, int, list[Kernel] | None]]] = {}
+    found: dict[str, Rows] = {}
     for name in sorted({schema.name for schema in schemas}):
         own = [kernel for kernel in defs if kernel.op_name == name]
-        ranges: list[tuple[int, int, list[Kernel] | None]] = []
+        ranges: Rows = []
         for version in range(FIRST if domain == "" else 1, last + 1):
             since = max((schema.since_version for schema in schemas if schema.name == name and schema.since_version <= version), default=0)
-            kernels: list[Kernel] | None = kernels_of(own, since) if since else []
-            if not kernels:
-                if not is_defined_by_others(domain, name, since) or version not in EXCEPTIONS.get((domain, name), [version]):
-                    continue
-                kernels = None
-            if ranges and ranges[-1][1] == version - 1 and ranges[-1][2] == kernels:
-                ranges[-1] = (ranges[-1][0], version, kernels)
+            kernels = kernels_of(own, since) if since else []
+            is_defined = (domain, name) in INITIALIZERS or is_defined_by_others(domain, name, since, version)
+            if not kernels and not is_defined:
+                continue
+            taken = (kernels, is_defined)
+            if ranges and ranges[-1][1] == version - 1 and ranges[-1][2] == taken:
+                ranges[-1] = (ranges[-1][0], version, taken)
             else:
-                ranges.append((version, version, kernels))
+                ranges.append((version, version, taken))
         if ranges:
             found[name] = ranges
     return found
@@ -108,18 +127,18 @@ def text() -> str:
     for domain in DOMAINS:
         lines.append(f'\n[operators."{domain}"]\nnewest = {newest(domain)}\n')
         for name, ranges in rows(domain).items():
-            shown = [f'"{line}"' for first, last, kernels in ranges for line in lines_of(first, last, kernels)]
+            shown = [f'"{line}"' for row in ranges for line in lines_of(*row)]
             lines.append(f"{name} = [{', '.join(shown)}]\n")
     return "".join(lines)
 
 
-def lines_of(first: int, last: int, kernels: list[Kernel] | None) -> Iterable[str]:
+def lines_of(first: int, last: int, taken: tuple[list[Kernel], bool]) -> Iterable[str]:
     imports = f"{first}..{last}"
-    if kernels is None:
-        yield imports
-        return
+    kernels, is_defined = taken
     for kernel in kernels:
         yield " ".join([f"{imports}:", *[f"{var}={','.join(types)}" for var, types in kernel]])
+    if is_defined:
+        yield imports
 
 
 def command(path: Path | None) -> int:
