@@ -258,7 +258,7 @@ fn test_vectors(
         })
     })?;
     let mut files = Vec::new();
-    for (kind, tensors) in [("in", &inputs), ("out", &outputs)] {
+    for (kind, tensors) in [("in", &inputs), ("out", &outputs.tensors)] {
         for (at, tensor) in tensors.iter().enumerate() {
             let bytes = npz::npy(tensor).map_err(|why| failed(format!("{kind}put {at} {why}")))?;
             files.push((format!("{name}_{kind}_{at}.npy"), bytes));

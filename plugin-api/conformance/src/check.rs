@@ -11,7 +11,7 @@ pub use telling::{Telling, telling};
 pub use ties::Pair;
 
 use super::{
-    interpret::{self, Compute, Computed, NotComputed},
+    interpret::{self, Compute, Computed, NotComputed, ResultForm},
     numbers::Recipe,
 };
 use relais_plugin_api::{
@@ -126,6 +126,32 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
     })
 }
 
+/// What a model gives: the tensors of all its outputs, one after another, of which a sequence has any number.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The form of each output.
+    pub forms: Vec<ResultForm>,
+    /// The tensors of the first output, then those of the second one, and so on.
+    pub tensors: Vec<Tensor>,
+}
+
+impl Outputs {
+    /// The output to which a tensor belongs, and its position there, if that is a sequence.
+    ///
+    /// # Panics
+    /// Panics if there is no such tensor.
+    pub fn place(&self, tensor: usize) -> (usize, Option<usize>) {
+        let mut left = tensor;
+        for (output, form) in self.forms.iter().enumerate() {
+            if left < form.n_tensors() {
+                return (output, matches!(form, ResultForm::Sequence(_)).then_some(left));
+            }
+            left -= form.n_tensors();
+        }
+        panic!("there is no tensor {tensor}")
+    }
+}
+
 /// Runs modules with the evaluators of a source, wherever they have a result: also where runtimes are known to have
 /// another one.
 pub struct Evaluators<'a, S> {
@@ -172,15 +198,16 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
         inputs: &[Tensor],
     ) -> Result<Vec<Computed>, NotComputed> {
         let compute = precision::WithTwins { evaluators: self, precision };
-        interpret::run_with_twins(module, MAIN, inputs, &compute)?.into_iter().collect()
+        Ok(interpret::run_whole(module, MAIN, inputs, &compute)?.1)
     }
 
     /// Runs `@main` of a module.
     ///
     /// # Errors
     /// Returns an error if a result cannot be computed.
-    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotComputed> {
-        interpret::run(module, MAIN, inputs, self)?.into_iter().collect()
+    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Outputs, NotComputed> {
+        let (forms, tensors) = interpret::run_whole(module, MAIN, inputs, self)?;
+        Ok(Outputs { forms, tensors: tensors.into_iter().map(|computed| computed.tensor).collect() })
     }
 
     /// Returns the operators that a module calls and that have neither an evaluator nor a body nor kernels, with how often
@@ -188,19 +215,40 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     pub fn not_covered(&self, module: &IRModule) -> BTreeMap<String, u64> {
         let mut found = BTreeMap::new();
         for (_, f) in module.functions() {
-            let table = OpFactsTable::new(self.source, f);
-            let calls = f.all_bindings().filter_map(|id| f.call(id)).filter(|&call| !interpret::is_loop(call));
-            for op in calls.filter_map(CallView::op) {
-                if !table.is_computed(op) {
-                    let name = match normal_domain(f.str(f.op(op).domain)) {
-                        "" => f.str(f.op(op).name).to_owned(),
-                        domain => format!("{domain}::{}", f.str(f.op(op).name)),
-                    };
-                    *found.entry(name).or_default() += 1;
-                }
-            }
+            self.add_not_covered(f, f.all_bindings(), &mut found);
         }
         found
+    }
+
+    /// As [`not_covered`](Self::not_covered): those without which an output of `@main` is never computed.
+    pub fn always_lacking(&self, module: &IRModule) -> BTreeMap<String, u64> {
+        let mut found = BTreeMap::new();
+        if let Some(main) = module.main() {
+            let mut needed = vec![false; main.n_nodes()];
+            main.results(main.body()).iter().for_each(|id| needed[id.index()] = true);
+            for &id in main.bindings(main.body()).iter().rev().filter(|id| main.n_regions(**id) == 0) {
+                if needed[id.index()] {
+                    main.operands(id).iter().for_each(|operand| needed[operand.index()] = true);
+                }
+            }
+            let bindings = main.bindings(main.body()).iter().copied();
+            self.add_not_covered(main, bindings.filter(|id| needed[id.index()]), &mut found);
+        }
+        found
+    }
+
+    fn add_not_covered(&self, f: &Function, among: impl Iterator<Item = NodeId>, found: &mut BTreeMap<String, u64>) {
+        let table = OpFactsTable::new(self.source, f);
+        let calls = among.filter_map(|id| f.call(id)).filter(|&call| !interpret::is_known(call));
+        for op in calls.filter_map(CallView::op) {
+            if !table.is_computed(op) {
+                let name = match normal_domain(f.str(f.op(op).domain)) {
+                    "" => f.str(f.op(op).name).to_owned(),
+                    domain => format!("{domain}::{}", f.str(f.op(op).name)),
+                };
+                *found.entry(name).or_default() += 1;
+            }
+        }
     }
 }
 
@@ -274,7 +322,7 @@ mod tests {
         assert_eq!(of(1, 0), of(1, 0));
         assert_ne!(of(1, 0), of(1, 1));
         assert_ne!(of(1, 0), of(2, 0));
-        let texts = text::parse_str("def @main(%x: Tensor[(8), string]) { %x }").unwrap();
+        let texts = text::parse_str("def @main(%x: Seq[Tensor[(8), string]]) { %x }").unwrap();
         let main = texts.main().unwrap();
         assert_eq!(random_inputs(main, 1, 0).next().unwrap(), Err(main.params()[0]));
     }

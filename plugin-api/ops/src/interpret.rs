@@ -1,14 +1,15 @@
 //! Runs a function on tensors, with the evaluators there are.
 
+mod axis;
+mod containers;
 mod loops;
-
-pub use loops::is_loop;
 
 use crate::{
     relations::Operators,
     run as loop_programs,
     run::{Cause, RunOptions},
 };
+use containers::ContainerOp;
 use relais_ir::*;
 use std::collections::HashMap;
 
@@ -42,6 +43,10 @@ impl From<Tensor> for Computed {
 }
 
 impl Computed {
+    fn byte_len(&self) -> u64 {
+        self.tensor.byte_len() + self.twin.as_ref().map_or(0, Tensor::byte_len)
+    }
+
     /// The twin, or the value itself.
     pub fn twin(&self) -> &Tensor {
         self.twin.as_ref().unwrap_or(&self.tensor)
@@ -159,8 +164,89 @@ pub fn run_with_twins(
     let computed = |value: Known| match value? {
         Value::Tensor(computed) => Ok(computed),
         Value::Tuple(_) => Err(wrong("a result is a tuple")),
+        Value::Sequence(_) | Value::Optional(_) => Err(not_covered("a result", "is a sequence or an optional")),
     };
     Ok(results.into_iter().map(computed).collect())
+}
+
+/// The form that a result has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResultForm {
+    /// A tensor, also in an optional.
+    Tensor,
+    /// A sequence of that many tensors, also in an optional.
+    Sequence(usize),
+    /// An optional without an element.
+    Nothing,
+}
+
+impl ResultForm {
+    /// How many tensors it has.
+    pub fn n_tensors(self) -> usize {
+        match self {
+            Self::Tensor => 1,
+            Self::Sequence(n) => n,
+            Self::Nothing => 0,
+        }
+    }
+}
+
+/// As [`run_with_twins`]: the forms of all results, and their tensors one after another.
+///
+/// # Errors
+/// Returns an error if a result cannot be computed.
+pub fn run_whole(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    compute: &dyn Compute,
+) -> Result<(Vec<ResultForm>, Vec<Computed>), NotComputed> {
+    let mut fuel = Fuel { steps: MAX_STEPS, depth: 0, n_bytes: 0 };
+    let inputs = inputs.iter().map(|input| Ok(Value::with_twin(input.clone(), compute))).collect();
+    let (mut forms, mut tensors) = (Vec::new(), Vec::new());
+    for result in run_global(module, name, inputs, compute, &mut fuel)? {
+        let mut result = result?;
+        while let Value::Optional(Some(value)) = result {
+            result = *value;
+        }
+        forms.push(match result {
+            Value::Tensor(computed) => {
+                tensors.push(computed);
+                ResultForm::Tensor
+            }
+            Value::Sequence(items) => {
+                let form = ResultForm::Sequence(items.len());
+                tensors.extend(items);
+                form
+            }
+            Value::Optional(_) => ResultForm::Nothing,
+            Value::Tuple(_) => return Err(wrong("a result is a tuple")),
+        });
+    }
+    Ok((forms, tensors))
+}
+
+/// Whether a call needs no evaluator: it runs its functions, or its operator is one on sequences or optionals.
+pub fn is_known(call: CallView<'_>) -> bool {
+    known_op(call).is_some()
+}
+
+/// An operator that is part of the interpreter.
+#[derive(Clone, Copy)]
+enum KnownOp {
+    Loop,
+    Scan,
+    Container(ContainerOp),
+}
+
+fn known_op(call: CallView<'_>) -> Option<KnownOp> {
+    let name = call.op_name();
+    let known = match name {
+        "Loop" => KnownOp::Loop,
+        "Scan" => KnownOp::Scan,
+        _ => KnownOp::Container(ContainerOp::of(name)?),
+    };
+    call.is_op(name).then_some(known)
 }
 
 type Known = Result<Value, NotComputed>;
@@ -169,6 +255,8 @@ type Known = Result<Value, NotComputed>;
 enum Value {
     Tensor(Computed),
     Tuple(Vec<Known>),
+    Sequence(Vec<Computed>),
+    Optional(Option<Box<Value>>),
 }
 
 impl From<Tensor> for Value {
@@ -184,8 +272,10 @@ impl Value {
 
     fn byte_len(&self) -> u64 {
         match self {
-            Self::Tensor(Computed { tensor, twin }) => tensor.byte_len() + twin.as_ref().map_or(0, Tensor::byte_len),
+            Self::Tensor(computed) => computed.byte_len(),
             Self::Tuple(fields) => fields.iter().flatten().map(Self::byte_len).sum(),
+            Self::Sequence(items) => items.iter().map(Computed::byte_len).sum(),
+            Self::Optional(value) => value.as_ref().map_or(0, |value| value.byte_len()),
         }
     }
 }
@@ -275,7 +365,7 @@ fn run_global(
 fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
     let tensor = |value: Known| match value? {
         Value::Tensor(computed) => Ok(computed.tensor),
-        Value::Tuple(_) => Err(wrong(format!("`@{name}` takes a tuple"))),
+        _ => Err(wrong(format!("`@{name}` takes what is no tensor"))),
     };
     let inputs: Vec<Tensor> = inputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
     let options = RunOptions { fuel: MAX_PRIM_STEPS, ..RunOptions::default() };
@@ -367,7 +457,7 @@ impl Run<'_> {
     fn computed(&mut self, id: NodeId) -> Result<Computed, NotComputed> {
         match self.value(id)? {
             Value::Tensor(computed) => Ok(computed),
-            Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),
+            _ => Err(wrong(format!("{id} is not a tensor"))),
         }
     }
 
@@ -380,7 +470,7 @@ impl Run<'_> {
                 Value::Tuple(fields) => {
                     fields.into_iter().nth(index).unwrap_or_else(|| Err(wrong(format!("{tuple} has no item {index}"))))
                 }
-                Value::Tensor(_) => Err(wrong(format!("{tuple} is not a tuple"))),
+                _ => Err(wrong(format!("{tuple} is not a tuple"))),
             },
             Expr::If(branch) => {
                 let cond = self.tensor(branch.cond())?;
@@ -415,11 +505,23 @@ impl Run<'_> {
             }
             return pack(self.block(closure.block())?, call.n_results());
         }
-        if is_loop(call) {
-            return self.loop_call(call);
+        match known_op(call) {
+            Some(KnownOp::Loop) => return self.run_loop(call),
+            Some(KnownOp::Scan) => return self.run_scan(call),
+            Some(KnownOp::Container(op)) => return self.container_call(op, call),
+            None => {}
         }
-        let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.computed(arg).map(Some) };
-        let given: Vec<Option<Computed>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
+        let mut given: Vec<Option<Computed>> = Vec::with_capacity(call.args().len());
+        for &arg in call.args() {
+            given.push(match arg.is_absent() {
+                true => None,
+                false => match self.value(arg)? {
+                    Value::Tensor(computed) => Some(computed),
+                    value if call.is_op("Identity") => return Ok(value),
+                    _ => return Err(wrong(format!("{arg} is not a tensor"))),
+                },
+            });
+        }
         let inputs: Vec<Option<Tensor>> = given.iter().map(|arg| Some(arg.as_ref()?.tensor.clone())).collect();
         let what = call.op_name();
         let op = call.op().ok_or_else(|| not_covered(what, "is not an operator"))?;

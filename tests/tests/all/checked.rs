@@ -181,7 +181,7 @@ fn errors_say_what_is_wrong_and_what_helps() {
 }
 "#,
     );
-    shop.write("text.relay", r#"def @main(%x: Tensor[(2), string]) #[opset = {"": 17}] { %x }"#);
+    shop.write("text.relay", r#"def @main(%x: Seq[Tensor[(2), int64]]) #[opset = {"": 17}] { %x }"#);
     shop.write("not.npz", "x = 1");
     let (x, y) = (floats(&[1.0, 2.0, 3.0]), floats(&[1.0; 4]));
     let (good_x, good_y) = (("x", "<f4", "(1, 3)", &x[..]), ("y", "<f4", "(1, 4)", &y[..]));
@@ -261,6 +261,42 @@ fn onnxruntime_may_compare() {
     // The runtime leaves a file of its own there.
     let left = files(&here.join("temporary"));
     assert!(left.iter().all(|name| !name.contains("relais-check")), "temporary folders are removed: {left:?}");
+}
+
+/// A model of strings, sequences and optionals, and the names of its outputs.
+const CONTAINERS: &str = r#"def @main(%x: Tensor[(N, 3), float32], %s: Tensor[(M), string]) -> (%all, %same, %words, %lower) #[opset = {"": 20}] {
+  %0 = Neg(%x);
+  %1 = Ceil(%0);
+  %2 = SequenceConstruct(%x, %0, %1);
+  %all = SequenceInsert(%2, %1);
+  %3 = SequenceAt(%all, -1);
+  %same = Optional(%3);
+  %4 = StringConcat(%s, ["-a"]);
+  %words = SplitToSequence(%4, keepdims = 0);
+  %lower = StringNormalizer(%4, case_change_action = "LOWER", locale = "C");
+  (%all, %same, %words, %lower)
+}"#;
+
+#[test]
+fn sequences_optionals_and_strings_are_compared() {
+    let here = folder("checked-containers");
+    fs::write(here.join("model.relay"), CONTAINERS).unwrap();
+    let right = ["--passes", "InferType", "--no-judge", "--rule", "Neg(x) => Mul(x, -1.0)"];
+    for judge in [check as fn(&Path, &str, &str, &[&str]) -> Run, |here, model, _, args| judged(here, model, args)] {
+        let run = judge(&here, "model.relay", "out.onnx", &[&["--check"], &right[..]].concat()).expect_success();
+        assert!(run.stdout.contains("checked "), "{}", run.stdout);
+        for (wrong, said) in [
+            ("Ceil(x) => Floor(x)", "item 2 of output `all` differs in "),
+            ("SequenceInsert(s, x) => s", "output `all` is a sequence of 3 where the model gives a sequence of 4"),
+            ("StringConcat(x, y) => x", "item 0 of output `words` differs in "),
+        ] {
+            let _ = fs::remove_file(here.join("report.json"));
+            let wrong = ["--passes", "InferType", "--no-judge", "--rule", wrong];
+            let text =
+                judge(&here, "model.relay", "out.onnx", &[&["--check"], &wrong[..]].concat()).expect_failure().stderr;
+            assert!(text.contains("error[D001]") && text.contains(said), "{text}");
+        }
+    }
 }
 
 /// Of the models of the judge, those that a build without optimisations computes in a few seconds.

@@ -11,6 +11,7 @@ mod build;
 mod checked;
 mod checked_inputs;
 mod checked_parts;
+mod containers;
 mod docs;
 mod editor;
 mod embedder;

@@ -20,12 +20,12 @@ use inputs::values;
 use limit::Limited;
 use reference::{bounds, yardsticks};
 use relais::{
-    ir::{ElemType, Function, IRModule, Tensor},
+    ir::{ElemType, Function, IRModule, NodeId, Tensor},
     manager::Execution,
     registry::Registry,
 };
 use relais_conformance::{
-    check::{Evaluators, Pair, Telling, Unseen, random_inputs, telling},
+    check::{Evaluators, Outputs, Pair, Telling, Unseen, random_inputs, telling},
     numbers::{TensorComparison, TensorDifference, Tolerance, Yardstick, compare_computed, is_as_good},
 };
 use relais_plugin_api::text;
@@ -37,7 +37,7 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use words::{Told, differ, other_type, output_name, shape, shapes};
+use words::{Told, differ, other_forms, other_type, output_name, shape, shapes};
 
 /// The code of an output that differs, and of one that cannot be compared.
 const DIFFERS: &str = "D001";
@@ -168,17 +168,17 @@ impl CheckFailed {
 struct Run {
     origin: Origin,
     inputs: Vec<Tensor>,
-    old: Vec<Tensor>,
+    old: Outputs,
     /// The same in other precisions, once that is needed; none where it cannot be computed.
     yardsticks: OnceCell<Vec<Option<Yardstick>>>,
 }
 
 impl Run {
-    fn new(origin: Origin, inputs: Vec<Tensor>, old: Vec<Tensor>) -> Self {
+    fn new(origin: Origin, inputs: Vec<Tensor>, old: Outputs) -> Self {
         Self { origin, inputs, old, yardsticks: OnceCell::new() }
     }
 
-    /// The values of an output in other precisions, where evaluators compute them.
+    /// The values of a tensor of the outputs in other precisions, where evaluators compute them.
     fn yardstick(&self, subject: &Subject<'_>, max_bytes: u64, at: usize) -> Option<&Yardstick> {
         let all = self.yardsticks.get_or_init(|| yardsticks(subject, &self.inputs, max_bytes).unwrap_or_default());
         all.get(at)?.as_ref()
@@ -262,12 +262,23 @@ impl<'a> OutputCheck<'a> {
         Ok(Self { request, runner: Runner::of(request)?, given })
     }
 
-    /// Looks at the inputs that are given, before anything runs.
+    /// Looks at the model and at the inputs that are given, before anything runs.
     ///
     /// # Errors
-    /// Returns an error if they are not those of the module.
-    pub fn look_at(&self, module: &IRModule) -> Result<(), Error> {
-        self.given_inputs(main_of(module)?).map(drop)
+    /// Returns an error if these are not the inputs of the module, or it is certain that it cannot be computed.
+    pub fn look_at(&self, module: &IRModule, registry: &Registry) -> Result<(), Error> {
+        let main = main_of(module)?;
+        self.given_inputs(main)?;
+        if let Runner::Evaluators { .. } = self.runner {
+            let lacking = Evaluators::new(registry, &|_| {}).always_lacking(module);
+            if !lacking.is_empty() {
+                return Err(no_evaluator(&lacking));
+            }
+        }
+        match random_inputs(main, self.request.seed, 0).next() {
+            Some(Err(param)) if self.request.n_random > 0 => Err(no_values(main, param)),
+            _ => Ok(()),
+        }
     }
 
     /// Compares the output with the model.
@@ -408,13 +419,9 @@ impl<'a> OutputCheck<'a> {
         let of = self.request.n_random;
         let mut first_miss = None;
         for inputs in random_inputs(main, self.request.seed, run.into()) {
-            let inputs = inputs.map_err(|param| {
-                let ty = text::display_type(main, main.type_id(param));
-                let message = format!("there are no random values for input `{}`, of type `{ty}`", main.name(param));
-                Error::new(message).with_code(NOT_CHECKED).with_help("give it one: `--check-inputs FILE.npz`")
-            })?;
+            let inputs = inputs.map_err(|param| no_values(main, param))?;
             match before.run(&inputs) {
-                Ok(old) if old.is_empty() || old.iter().any(|output| !output.is_empty()) => {
+                Ok(old) if old.tensors.is_empty() || old.tensors.iter().any(|output| !output.is_empty()) => {
                     let seed = self.request.seed.wrapping_add(run.into());
                     let origin = Origin::Random { run: run + 1, of, seed };
                     return Ok(Run::new(origin, inputs, old));
@@ -452,17 +459,11 @@ impl<'a> OutputCheck<'a> {
             return error(why.why()).with_help("give inputs that the model takes: `--check-inputs FILE.npz`");
         }
         let uncovered = self.uncovered(subject);
-        let error = match uncovered.is_empty() {
-            true => error(why.why()),
-            false => {
-                let times = |n: &u64| if *n == 1 { "1 call".to_owned() } else { format!("{n} calls") };
-                let all: Vec<String> = uncovered.iter().map(|(name, n)| format!("`{name}` ({})", times(n))).collect();
-                error(&format!("no plugin evaluates {}", all.join(", ")))
-            }
-        };
-        let inputs =
-            if uncovered.is_empty() { "give inputs that it takes: `--check-inputs FILE.npz`; or " } else { "" };
-        error.with_help(format_args!("{inputs}compare in a runtime: `--check-with onnxruntime`"))
+        if !uncovered.is_empty() {
+            return no_evaluator(&uncovered);
+        }
+        let inputs = "give inputs that it takes: `--check-inputs FILE.npz`";
+        error(why.why()).with_help(format_args!("{inputs}; or {IN_A_RUNTIME}"))
     }
 
     /// Compares the outputs of a model with those of another one for the same inputs.
@@ -481,14 +482,14 @@ impl<'a> OutputCheck<'a> {
             }
             Err(why) => return Err(why),
         };
-        if run.old.len() != new.len() {
-            let lines = vec![format!("the model has {} outputs, and the output {}", run.old.len(), new.len())];
-            return Ok(Verdict::Differ(Told { lines, json: json!({ "n_outputs": [run.old.len(), new.len()] }) }));
+        if let Some(told) = other_forms(main, &run.old.forms, &new.forms) {
+            return Ok(Verdict::Differ(told));
         }
         let mut largest: Option<Largest> = None;
         let mut differing: Vec<(usize, TensorDifference)> = Vec::new();
-        for (at, (old, new)) in run.old.iter().zip(&new).enumerate() {
-            let name = || output_name(main, at);
+        let name_of = |at| output_name(main, run.old.place(at));
+        for (at, (old, new)) in run.old.tensors.iter().zip(&new.tensors).enumerate() {
+            let name = || name_of(at);
             let (distance, by) = match compare_computed(old, new, self.request.tolerance, subject.computed) {
                 TensorComparison::Close(distance) => (distance, Closeness::Bounds),
                 TensorComparison::OtherType if old.elem() != new.elem() => {
@@ -521,12 +522,12 @@ impl<'a> OutputCheck<'a> {
         if differing.is_empty() {
             return Ok(Verdict::Close(largest));
         }
-        let tied = self.tied(subject, run, &new);
+        let tied = self.tied(subject, run, &new.tensors);
         if subject.listener.is_stopped() {
-            return Err(undecided(&output_name(main, differing[0].0)));
+            return Err(undecided(&name_of(differing[0].0)));
         }
         for (at, difference) in differing {
-            let (old, new, name) = (&run.old[at], &new[at], output_name(main, at));
+            let (old, new, name) = (&run.old.tensors[at], &new.tensors[at], name_of(at));
             if !tied.get(at).is_some_and(|&is_tied| is_tied) {
                 return Ok(Verdict::Differ(match old.dims() == new.dims() {
                     true => differ(&name, &difference, old.len()),
@@ -545,7 +546,7 @@ impl<'a> OutputCheck<'a> {
         let is_stopped = || subject.listener.is_stopped();
         let evaluators =
             Evaluators::new(subject.registry, &says).stopped_by(&is_stopped).within(self.request.max_bytes);
-        let slack = |at: usize| run.yardstick(subject, self.request.max_bytes, at)?.allows(&run.old[at]);
+        let slack = |at: usize| run.yardstick(subject, self.request.max_bytes, at)?.allows(&run.old.tensors[at]);
         let pair = |(at, new)| Pair { new, slack: slack(at).unwrap_or(0.0) };
         let pairs: Vec<Pair<'_>> = new.iter().enumerate().map(pair).collect();
         evaluators.ties(subject.before, &run.inputs, &pairs, (self.request.tolerance, subject.computed))
@@ -584,6 +585,23 @@ impl<'a> OutputCheck<'a> {
         let of = |(path, arrays): &(&'a Path, Vec<(String, Tensor)>)| Ok((*path, values(main, path, arrays)?));
         self.given.iter().map(of).collect()
     }
+}
+
+const IN_A_RUNTIME: &str = "compare in a runtime: `--check-with onnxruntime`";
+
+/// The error of a model with operators that no plugin evaluates, of which it has so many calls.
+fn no_evaluator(uncovered: &BTreeMap<String, u64>) -> Error {
+    let times = |n: &u64| if *n == 1 { "1 call".to_owned() } else { format!("{n} calls") };
+    let all: Vec<String> = uncovered.iter().map(|(name, n)| format!("`{name}` ({})", times(n))).collect();
+    let error = Error::new(format_args!("the output cannot be checked: no plugin evaluates {}", all.join(", ")));
+    error.with_code(NOT_CHECKED).with_help(IN_A_RUNTIME)
+}
+
+/// The error of an input of a type for which there are no random values.
+fn no_values(main: &Function, param: NodeId) -> Error {
+    let ty = text::display_type(main, main.type_id(param));
+    let error = Error::new(format_args!("there are no random values for input `{}`, of type `{ty}`", main.name(param)));
+    error.with_code(NOT_CHECKED).with_help("give it one: `--check-inputs FILE.npz`")
 }
 
 /// The stop of a comparison that found a difference.

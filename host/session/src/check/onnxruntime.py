@@ -22,12 +22,17 @@ try:
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     with numpy.load(inputs) as arrays:
         feed = {name: arrays[name] for name in arrays.files}
+    # Strings are objects there, which would be pickled.
+    feed = {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in feed.items()}
     values = session.run(None, feed)
 except Exception as error:  # Of onnxruntime, which has many kinds of them.
     sys.exit(" ".join(str(error).split()))
+forms, arrays = [], []
 for output, value in zip(session.get_outputs(), values):
-    if not isinstance(value, numpy.ndarray):
-        sys.exit(f"output `{output.name}` is not a tensor")
-# Strings arrive as objects, which would be pickled.
-arrays = [value.astype(str) if value.dtype == object else value for value in values]
-numpy.savez(outputs, **{f"{at:09}": array for at, array in enumerate(arrays)})
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(item, numpy.ndarray) for item in items):
+        sys.exit(f"output `{output.name}` does not consist of tensors")
+    forms.append(-2 if value is None else len(items) if isinstance(value, list) else -1)
+    arrays += [item.astype(str) if item.dtype == object else item for item in items]
+arrays = {f"{at:09}": array for at, array in enumerate([numpy.array(forms, numpy.int64), *arrays])}
+numpy.savez(outputs, **arrays)

@@ -15,8 +15,8 @@ use relais::{
     words::shell_word,
 };
 use relais_conformance::{
-    check::{Evaluators, Seen, Unseen},
-    interpret::NotComputed,
+    check::{Evaluators, Outputs, Seen, Unseen},
+    interpret::{NotComputed, ResultForm},
     program,
 };
 use std::{
@@ -143,7 +143,7 @@ impl Loaded<'_> {
     }
 
     /// Runs it; there is an input for each parameter.
-    pub fn run(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotRun> {
+    pub fn run(&self, inputs: &[Tensor]) -> Result<Outputs, NotRun> {
         match self {
             Self::Module { module, registry, listener, max_bytes, seen } => {
                 let says = |operator: &str| listener.begins(&format!("checking the output: {operator}"));
@@ -175,10 +175,24 @@ impl Loaded<'_> {
                     return Err(NotRun::Failed(format!("onnxruntime: {}", last_line(&output))));
                 }
                 let read = npz::read(&outputs).map_err(NotRun::NotCovered)?;
-                Ok(read.into_iter().map(|(_, tensor)| tensor).collect())
+                outputs_of(read).ok_or_else(|| NotRun::Failed("onnxruntime: its outputs are in disorder".to_owned()))
             }
         }
     }
+}
+
+/// The outputs in a file of the script: the number of tensors of each, then these; -1 for a tensor alone, and -2 for none.
+fn outputs_of(read: Vec<(String, Tensor)>) -> Option<Outputs> {
+    let mut arrays = read.into_iter();
+    let (_, forms) = arrays.next()?;
+    let form = |n: i64| match n {
+        -2 => Some(ResultForm::Nothing),
+        -1 => Some(ResultForm::Tensor),
+        n => usize::try_from(n).ok().map(ResultForm::Sequence),
+    };
+    let forms: Vec<ResultForm> = forms.to_i64s()?.into_iter().map(form).collect::<Option<_>>()?;
+    let tensors: Vec<Tensor> = arrays.map(|(_, tensor)| tensor).collect();
+    (forms.iter().map(|form| form.n_tensors()).sum::<usize>() == tensors.len()).then_some(Outputs { forms, tensors })
 }
 
 /// The last line that a program wrote on standard error, which says what is wrong.

@@ -2,7 +2,7 @@
 
 use super::{Closeness, Largest};
 use relais::ir::{Function, Tensor};
-use relais_conformance::{interface::output_names, numbers::TensorDifference};
+use relais_conformance::{interface::output_names, interpret::ResultForm, numbers::TensorDifference};
 use serde_json::{Value, json};
 use std::{cmp::Ordering, collections::BTreeMap, fmt};
 
@@ -12,9 +12,31 @@ pub(super) struct Told {
     pub json: Value,
 }
 
-/// The name of an output, as messages show it.
-pub(super) fn output_name(main: &Function, at: usize) -> String {
-    output_names(main).get(at).map_or_else(|| format!("output {at}"), |name| format!("output `{name}`"))
+/// The name of an output, or of an item of one that is a sequence, as messages show it.
+pub(super) fn output_name(main: &Function, (output, item): (usize, Option<usize>)) -> String {
+    let name =
+        output_names(main).get(output).map_or_else(|| format!("output {output}"), |name| format!("output `{name}`"));
+    match item {
+        None => name,
+        Some(item) => format!("item {item} of {name}"),
+    }
+}
+
+/// The difference between outputs that have other forms.
+pub(super) fn other_forms(main: &Function, old: &[ResultForm], new: &[ResultForm]) -> Option<Told> {
+    if old.len() != new.len() {
+        let lines = vec![format!("the model has {} outputs, and the output {}", old.len(), new.len())];
+        return Some(Told { lines, json: json!({ "n_outputs": [old.len(), new.len()] }) });
+    }
+    let (at, (old, new)) = old.iter().zip(new).enumerate().find(|(_, (old, new))| old != new)?;
+    let shown = |form: &ResultForm| match form {
+        ResultForm::Tensor => "a tensor".to_owned(),
+        ResultForm::Sequence(n) => format!("a sequence of {n}"),
+        ResultForm::Nothing => "nothing".to_owned(),
+    };
+    let (name, old, new) = (output_name(main, (at, None)), shown(old), shown(new));
+    let lines = vec![format!("{name} is {new} where the model gives {old}")];
+    Some(Told { lines, json: json!({ "output": name, "forms": [old, new] }) })
 }
 
 /// The shapes of the inputs that may have several ones.

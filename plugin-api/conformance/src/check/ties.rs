@@ -18,7 +18,7 @@ const N_RUNS: u64 = 24;
 /// The number of runs that are enough if none of them decides anything otherwise.
 const N_FIRST: u64 = 3;
 
-/// An output of a model in another form.
+/// A tensor of the outputs of a model in another form.
 pub struct Pair<'a> {
     /// Its value.
     pub new: &'a Tensor,
@@ -27,7 +27,7 @@ pub struct Pair<'a> {
 }
 
 impl<'s, S: OpSource<'s>> Evaluators<'_, S> {
-    /// Returns for each output of a module whether what it became is what it may be, if that is decided by floats that are as
+    /// Returns for each tensor of the outputs of a module whether what it became is what it may be, if that is decided by floats that are as
     /// near to each other as bounds allow: element by element.
     pub fn ties(
         &self,
@@ -85,7 +85,8 @@ impl<'e, 'a, 's, S: OpSource<'s>> Undecided<'e, 'a, S> {
 
     /// The results of a run.
     fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Vec<Tensor>, NotComputed> {
-        interpret::run(module, MAIN, inputs, self)?.into_iter().collect()
+        let (_, tensors) = interpret::run_whole(module, MAIN, inputs, self)?;
+        Ok(tensors.into_iter().map(|computed| computed.tensor).collect())
     }
 
     /// Floats that are apart from those of an argument by a random part of the bounds, or of the error of the model.

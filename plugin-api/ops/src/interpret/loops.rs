@@ -1,69 +1,13 @@
 //! Loops over the functions of calls: ONNX's `Loop`, and its `Scan` from version 9 on.
 
-use super::{Computed, Known, NotComputed, Run, Value, not_covered, pack, wrong};
+use super::{Computed, Known, NotComputed, Run, Value, axis::front, not_covered, pack, wrong};
 use relais_ir::*;
 use std::mem;
-
-/// The elements of a tensor in places along an axis: `outer` times a run of places, each of `inner` bytes.
-struct Along {
-    outer: usize,
-    places: usize,
-    inner: usize,
-}
-
-impl Along {
-    /// The elements of a tensor of these dimensions; `None` if elements do not take whole bytes each.
-    fn of(elem: ElemType, dims: &[u64], axis: usize) -> Option<Self> {
-        let bits = usize::try_from(elem.bits()).ok().filter(|&bits| bits > 0 && bits.is_multiple_of(8))?;
-        let count = |dims: &[u64]| usize::try_from(element_count(dims)?).ok();
-        let places = usize::try_from(*dims.get(axis)?).ok()?;
-        let inner = count(&dims[axis + 1..])?.checked_mul(bits / 8)?;
-        Some(Self { outer: count(&dims[..axis])?, places, inner })
-    }
-}
-
-/// An axis, counted from the front.
-fn front(axis: i64, rank: usize) -> Result<usize, NotComputed> {
-    let at = if axis < 0 { axis + rank as i64 } else { axis };
-    let at = usize::try_from(at).ok().filter(|&at| at < rank);
-    at.ok_or_else(|| wrong(format!("axis {axis} is not one of {rank}")))
-}
-
-/// The part of a tensor at one place of an axis, without the axis.
-fn part(bytes: &[u8], tensor: &Tensor, axis: usize, place: usize) -> Option<Tensor> {
-    let along = Along::of(tensor.elem(), tensor.dims(), axis)?;
-    let mut out = Vec::with_capacity(along.outer * along.inner);
-    for outer in 0..along.outer {
-        out.extend_from_slice(bytes.get((outer * along.places + place) * along.inner..)?.get(..along.inner)?);
-    }
-    let mut dims = tensor.dims().to_vec();
-    dims.remove(axis);
-    Tensor::dense(tensor.elem(), &dims, out).ok()
-}
-
-/// A tensor that has these as its parts along a new axis.
-fn stacked(parts: &[Tensor], axis: i64) -> Result<Tensor, NotComputed> {
-    let [first, others @ ..] = parts else { return Err(wrong("there is nothing to stack")) };
-    if others.iter().any(|part| part.elem() != first.elem() || part.dims() != first.dims()) {
-        return Err(wrong("a value that a loop collects changes its type"));
-    }
-    let mut dims = first.dims().to_vec();
-    let axis = front(axis, dims.len() + 1)?;
-    dims.insert(axis, parts.len() as u64);
-    let along = Along::of(first.elem(), &dims, axis);
-    let along = along.ok_or_else(|| not_covered("a loop", "collects strings or packed elements"))?;
-    let bytes: Vec<_> = parts.iter().map(Tensor::to_bytes).collect();
-    let mut out = Vec::with_capacity(bytes.iter().map(|bytes| bytes.len()).sum());
-    for outer in 0..along.outer {
-        bytes.iter().for_each(|bytes| out.extend_from_slice(&bytes[outer * along.inner..][..along.inner]));
-    }
-    Tensor::dense(first.elem(), &dims, out).map_err(wrong)
-}
 
 /// The values that one output of a loop collects.
 #[derive(Default)]
 struct Collected {
-    parts: Vec<Tensor>,
+    parts: Vec<Computed>,
     n_bytes: u64,
     /// Why one of them is not known.
     stop: Option<NotComputed>,
@@ -74,14 +18,14 @@ impl Collected {
     fn add(&mut self, value: Known, most: u64) {
         let stop = match value {
             _ if self.stop.is_some() => return,
-            Ok(Value::Tensor(Computed { tensor, .. })) => {
-                self.n_bytes = self.n_bytes.saturating_add(tensor.byte_len());
+            Ok(Value::Tensor(computed)) => {
+                self.n_bytes = self.n_bytes.saturating_add(computed.tensor.byte_len());
                 if self.n_bytes <= most {
-                    return self.parts.push(tensor);
+                    return self.parts.push(computed);
                 }
                 not_covered("a loop", "collects too many values")
             }
-            Ok(Value::Tuple(_)) => wrong("a value that a loop collects is a tuple"),
+            Ok(_) => wrong("a value that a loop collects is no tensor"),
             Err(stop) => stop,
         };
         self.stop = Some(stop);
@@ -89,19 +33,14 @@ impl Collected {
     }
 }
 
-/// Whether a call is of an operator that runs its functions, and that needs no evaluator: `Loop` or `Scan`.
-pub fn is_loop(call: CallView<'_>) -> bool {
-    call.is_op("Loop") || call.is_op("Scan")
-}
-
 impl Run<'_> {
-    /// Runs a call for which [`is_loop`] holds.
-    pub(super) fn loop_call(&mut self, call: CallView<'_>) -> Known {
-        if call.is_op("Loop") { self.run_loop(call) } else { self.run_scan(call) }
-    }
-
     /// The function of a call, which takes that many values and gives at least `fewest`.
-    fn body(&self, call: CallView<'_>, n_params: usize, fewest: usize) -> Result<FunctionView<'_>, NotComputed> {
+    pub(super) fn body(
+        &self,
+        call: CallView<'_>,
+        n_params: usize,
+        fewest: usize,
+    ) -> Result<FunctionView<'_>, NotComputed> {
         let &[body] = call.regions() else { return Err(wrong(format!("{} has no body", call.id))) };
         let Expr::Function(body) = self.f.expr(body) else { return Err(wrong(format!("{body} is not a function"))) };
         match body.params().len() == n_params && self.f.results(body.block()).len() >= fewest {
@@ -111,7 +50,12 @@ impl Run<'_> {
     }
 
     /// One turn of a loop.
-    fn turn(&mut self, block: BlockId, params: &[NodeId], values: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
+    pub(super) fn turn(
+        &mut self,
+        block: BlockId,
+        params: &[NodeId],
+        values: Vec<Known>,
+    ) -> Result<Vec<Known>, NotComputed> {
         // A turn takes a step of its own, so that empty ones end, too.
         self.step()?;
         self.values.extend(params.iter().copied().zip(values));
@@ -126,7 +70,7 @@ impl Run<'_> {
                 return Err(stop);
             }
             if !parts.is_empty() {
-                return stacked(&parts, axis).map(Value::from);
+                return Computed::stacked("a loop", &parts, axis).map(Value::Tensor);
             }
             let ty = self.f.type_of(result);
             let (Some(elem), Some(mut dims)) = (ty.elem(), ty.static_shape()) else {
@@ -149,7 +93,7 @@ impl Run<'_> {
         read(&tensor).map(Some).ok_or_else(|| wrong(format!("{id} is not a number or truth value for a loop")))
     }
 
-    fn run_loop(&mut self, call: CallView<'_>) -> Known {
+    pub(super) fn run_loop(&mut self, call: CallView<'_>) -> Known {
         let carried = call.args().get(2..).unwrap_or_default();
         let n = carried.len();
         let body = self.body(call, n + 2, n + 1)?;
@@ -180,7 +124,7 @@ impl Run<'_> {
         pack(state, call.n_results())
     }
 
-    fn run_scan(&mut self, call: CallView<'_>) -> Known {
+    pub(super) fn run_scan(&mut self, call: CallView<'_>) -> Known {
         if call.version() < 9 {
             return Err(not_covered("Scan", "is not evaluated before version 9"));
         }
@@ -203,14 +147,14 @@ impl Run<'_> {
         let out_directions = list("scan_output_directions", results.len())?;
         let mut inputs = Vec::with_capacity(n_scanned);
         for (&id, &axis) in scanned.iter().zip(&axes) {
-            let tensor = self.tensor(id)?;
-            if tensor.byte_len() > self.compute.max_bytes() {
+            let input = self.computed(id)?;
+            if input.tensor.byte_len() > self.compute.max_bytes() {
                 return Err(not_covered("Scan", "goes over an input that is too large"));
             }
-            let axis = front(axis, tensor.dims().len())?;
-            inputs.push((tensor.to_bytes().into_owned(), tensor, axis));
+            let axis = front(axis, input.tensor.dims().len())?;
+            inputs.push((input, axis));
         }
-        let sizes: Vec<u64> = inputs.iter().map(|(_, tensor, axis)| tensor.dims()[*axis]).collect();
+        let sizes: Vec<u64> = inputs.iter().map(|(input, axis)| input.tensor.dims()[*axis]).collect();
         let n_turns = match sizes.iter().all(|size| *size == sizes[0]) {
             true => usize::try_from(sizes[0]).map_err(wrong)?,
             false => return Err(wrong(format!("the inputs that {} scans have different lengths", call.id))),
@@ -220,11 +164,9 @@ impl Run<'_> {
         let most_bytes = self.compute.max_bytes();
         for at in 0..n_turns {
             let mut values = mem::take(&mut state);
-            for ((bytes, tensor, axis), &direction) in inputs.iter().zip(&directions) {
+            for ((input, axis), &direction) in inputs.iter().zip(&directions) {
                 let place = if direction == 0 { at } else { n_turns - 1 - at };
-                let part = part(bytes, tensor, *axis, place);
-                let part = part.ok_or_else(|| not_covered("Scan", "goes over strings or packed elements"))?;
-                values.push(Ok(Value::with_twin(part, self.compute)));
+                values.push(Ok(Value::Tensor(input.place("Scan", *axis, place)?)));
             }
             let mut made = self.turn(block, &params, values)?.into_iter();
             state.extend(made.by_ref().take(n));

@@ -108,6 +108,16 @@ attr! {
 }
 
 attr! {
+    /// An attribute that is a list of floats and has no default.
+    opt_floats, Floats(values) -> Vec<f32>, "a list of floats", values.floats().collect()
+}
+
+attr! {
+    /// An attribute that is a list of strings and has no default.
+    opt_strings<'a>, Strings(values) -> Vec<&'a [u8]>, "a list of strings", values.strings().collect()
+}
+
+attr! {
     /// A tensor attribute.
     tensor<'a>, Tensor(value) -> &'a Tensor, "a tensor", value
 }

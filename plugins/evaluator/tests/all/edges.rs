@@ -363,3 +363,59 @@ fn bytes_need_no_alignment() {
     let mapped = Tensor::dense(ElemType::FLOAT, &[3], blob).unwrap();
     assert_eq!(call("Add", 14).input(mapped.clone()).input(mapped).eval(), f32s(&[3], &[2.0, 4.0, 6.0]));
 }
+
+#[test]
+fn stop_words_are_whole_strings_and_what_runtimes_take_differently_stays() {
+    let normalize = |words: &[&str]| call("StringNormalizer", 10).input(strings(words));
+    let stops = || AttrData::Strings(vec![b"the".to_vec()]);
+    let lower = |words: &[&str]| normalize(words).attr("case_change_action", "LOWER").attr("stopwords", stops());
+    assert_eq!(lower(&["The", "cat", "Then"]).eval(), strings(&["cat", "then"]));
+    assert_eq!(lower(&["The", "Cat"]).attr("is_case_sensitive", 1i64).eval(), strings(&["the", "cat"]));
+    assert_eq!(lower(&["the", "THE"]).eval(), strings(&[""]));
+    assert_eq!(normalize(&["a", "B"]).attr("case_change_action", "UPPER").eval(), strings(&["A", "B"]));
+    for words in [["the cat", "a"], ["é", "a"], ["", "a"]] {
+        lower(&words).unsupported();
+    }
+    assert!(normalize(&["a"]).attr("case_change_action", "TITLE").invalid().contains("TITLE"));
+}
+
+#[test]
+fn strings_are_split_at_delimiters_or_at_blanks() {
+    let split = |words: &[&str]| call("StringSplit", 20).outputs(2).input(strings(words));
+    let parts =
+        |words: &[&str], dims: &[u64]| Tensor::from_strings(dims, words.iter().map(|word| word.as_bytes())).unwrap();
+    let comma = split(&["a,b", "c"]).attr("delimiter", ",").eval_all().unwrap();
+    assert_eq!(comma, [parts(&["a", "b", "c", ""], &[2, 2]), list(&[2, 1])]);
+    assert_eq!(split(&[" a  b ", ""]).eval_all().unwrap(), [parts(&["a", "b", "", ""], &[2, 2]), list(&[2, 0])]);
+    let once = split(&["a,b,c"]).attr("delimiter", ",").attr("maxsplit", 1i64).eval_all().unwrap();
+    assert_eq!(once, [parts(&["a", "b,c"], &[1, 2]), list(&[2])]);
+    assert_eq!(split(&["a b c"]).attr("maxsplit", 1i64).eval_all().unwrap()[0], parts(&["a", "b c"], &[1, 2]));
+    split(&["a b "]).attr("maxsplit", 1i64).unsupported();
+    split(&[""]).attr("delimiter", ",").unsupported();
+}
+
+#[test]
+fn n_grams_are_counted_across_what_is_left_out() {
+    let with = |counts: &[i64], indexes: &[i64], skipped: i64, mode: &str| {
+        call("TfIdfVectorizer", 9)
+            .attr("min_gram_length", 1i64)
+            .attr("max_gram_length", 2i64)
+            .attr("max_skip_count", skipped)
+            .attr("mode", mode)
+            .attr("ngram_counts", AttrData::Ints(counts.to_vec()))
+            .attr("ngram_indexes", AttrData::Ints(indexes.to_vec()))
+            .attr("pool_int64s", AttrData::Ints(vec![5, 6, 5, 6]))
+    };
+    let count = |skipped: i64, mode: &str| with(&[0, 2], &[0, 2, 1], skipped, mode);
+    let data = || list(&[5, 7, 6, 5, 6]);
+    assert_eq!(count(0, "TF").input(data()).eval(), f32s(&[3], &[2.0, 1.0, 2.0]));
+    assert_eq!(count(1, "TF").input(data()).eval(), f32s(&[3], &[2.0, 2.0, 2.0]));
+    assert_eq!(count(0, "IDF").input(list(&[6])).eval(), f32s(&[3], &[0.0, 0.0, 1.0]));
+    let weighted = count(0, "TFIDF").attr("weights", AttrData::Floats(vec![0.5, 2.0, 3.0]));
+    assert_eq!(weighted.input(data()).eval(), f32s(&[3], &[1.0, 2.0, 6.0]));
+    assert!(count(0, "TD").input(data()).invalid().contains("TD"));
+    assert!(count(-1, "TF").input(data()).invalid().contains("max_skip_count"));
+    assert!(with(&[0, 9], &[0, 2, 1], 0, "TF").input(data()).invalid().contains("pool"));
+    assert!(with(&[0, 2], &[0], 0, "TF").input(data()).invalid().contains("few"));
+    assert!(count(0, "TF").input(strings(&["a"])).invalid().contains("pool"));
+}
