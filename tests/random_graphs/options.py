@@ -147,9 +147,14 @@ def needed(model: ModelProto, outputs: Sequence[str], stops: set[str]) -> tuple[
 
 
 def used_by(node: NodeProto) -> list[str]:
-    inner = [used_by(other) for attribute in node.attribute for other in attribute.g.node]
-    results = [value.name for attribute in node.attribute for value in attribute.g.output]
-    return [*node.input, *results, *[name for names in inner for name in names]]
+    """The values around a node that it depends on."""
+    used = list(node.input)
+    for attribute in node.attribute:
+        graph = attribute.g
+        inner = {value.name for value in graph.output}.union(*(used_by(other) for other in graph.node))
+        made = {value.name for value in graph.input} | {name for other in graph.node for name in other.output}
+        used += sorted(inner - made)
+    return used
 
 
 def keep(rng: random.Random, made: Command, given: Given) -> None:

@@ -61,9 +61,8 @@ pub fn simplify_reshape(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyRe
 fn reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, non_zero: &NonZero) -> Rewrite {
     let Some(arg) = call.arg(0).filter(|_| is_reshape(call, cx)) else { return Rewrite::Keep };
     let producer = cx.call_of(arg);
-    if let Some(reduce) = producer.filter(|reduce| is_taken_up(call, *reduce, cx)) {
-        let keeps = cx.attrs(reduce).int("keepdims") != Some(0);
-        return Rewrite::Replace(cx.call_like(reduce, reduce.args(), vec![Attr::new("keepdims", i64::from(!keeps))]));
+    if let Some((reduce, reduction)) = producer.and_then(|reduce| Some((reduce, taken_up(call, reduce, cx)?))) {
+        return Rewrite::Replace(with_other_rank(reduce, &reduction, cx));
     }
     let producer = producer.filter(|before| is_reshape(*before, cx));
     let before = producer.and_then(|before| before.arg(0));
@@ -127,16 +126,30 @@ fn is_same_shape(a: &[Dim], b: &[Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, &b)| a.is_same(b))
 }
 
-/// Whether a reduction that keeps its axes where it did not, or the other way round, gives what `call` makes of it.
-fn is_taken_up(call: CallView<'_>, reduce: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+/// The reduction, if one that keeps its axes where it did not, or the other way round, gives what `call` makes of it.
+fn taken_up(call: CallView<'_>, reduce: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Reduction> {
     let is_free = is_of_onnx(reduce.owner(), reduce) && cx.n_uses(reduce.id) == 1 && cx.is_in_same_block(reduce.id);
-    let Some(reduction) = Some(reduce).filter(|_| is_free).and_then(|reduce| Reduction::of(reduce, cx)) else {
-        return false;
-    };
+    let reduction = Some(reduce).filter(|_| is_free).and_then(|reduce| Reduction::of(reduce, cx))?;
     let is_by_axes = call.is_op(if reduction.keeps { "Squeeze" } else { "Unsqueeze" });
     let axes = listed(call, cx).filter(|_| is_by_axes).and_then(|axes| normalized(&axes, reduction.from.len()));
-    axes.is_some_and(|axes| axes == reduction.axes)
-        || dims(call.id, cx).is_some_and(|to| is_same_shape(&reduction.sizes(!reduction.keeps), &to))
+    let is_it = axes.is_some_and(|axes| axes == reduction.axes)
+        || dims(call.id, cx).is_some_and(|to| is_same_shape(&reduction.sizes(!reduction.keeps), &to));
+    is_it.then_some(reduction)
+}
+
+/// A reduction that keeps its axes if it did not, or does not if it did. It counts them from the first: of a value without
+/// elements, onnxruntime (1.31) does not reduce axes that are counted from the last, which a reshape hides.
+fn with_other_rank(reduce: CallView<'_>, reduction: &Reduction, cx: &mut RewriteCx<'_>) -> NodeId {
+    let mut args = reduce.args().to_vec();
+    let mut attrs = vec![Attr::new("keepdims", i64::from(!reduction.keeps))];
+    if listed(reduce, cx).is_some_and(|axes| axes.iter().any(|&axis| axis < 0)) {
+        let axes: Vec<i64> = reduction.axes.iter().map(|&axis| axis as i64).collect();
+        match reduce.arg(1) {
+            Some(_) => args[1] = cx.constant(Tensor::from_i64(&[axes.len() as u64], &axes)),
+            None => attrs.push(Attr::new("axes", axes)),
+        }
+    }
+    cx.call_like(reduce, &args, attrs)
 }
 
 /// The effect of a `Squeeze` or `Unsqueeze`, or of several, on a value of which the rank is known.
