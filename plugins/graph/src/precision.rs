@@ -6,6 +6,7 @@ use crate::{
 };
 use relais_plugin_api::{
     boundary::record::formal_kind,
+    infer::TypeRelations,
     ir::{BlockId, Type, Users, Walk, WalkStep, kind, normal_domain},
     op::{FormalFacts, OpSchema, Precision},
     pass::OpFactsTable,
@@ -129,7 +130,9 @@ pub(crate) fn plan(
         results: BTreeMap::new(),
     };
     let projected = ProjectedOnly::of(f);
-    let mut planner = Planner { f, users, ops: cx.ops(f), projected, request, plan, constants: HashMap::new() };
+    let mut ops = cx.ops(f);
+    let has_conditionals = has_conditionals(f, &mut ops, request.to);
+    let mut planner = Planner { f, users, ops, projected, request, plan, constants: HashMap::new(), has_conditionals };
     planner.params(remark);
     let mut walk = Walk::new(f);
     while let Some(step) = walk.next(f) {
@@ -151,6 +154,13 @@ pub(crate) fn plan(
     planner.plan
 }
 
+/// Whether the results of a conditional may be of a type in the operator set that a function imports: before version 16,
+/// none is `bfloat16`.
+fn has_conditionals(f: &Function, ops: &mut dyn TypeRelations, to: ElemType) -> bool {
+    let Some(schema) = ops.other(f, "", "If").and_then(|op| ops.schema(op)) else { return true };
+    schema.formal_outputs.iter().all(|formal| schema.type_var(&formal.var).is_none_or(|var| var.allows(to)))
+}
+
 struct Planner<'a> {
     f: &'a Function,
     users: &'a Users,
@@ -160,6 +170,8 @@ struct Planner<'a> {
     plan: Plan,
     /// Why constants keep their type; `None` if they do not.
     constants: HashMap<NodeId, Option<String>>,
+    /// Whether the results of conditionals may be of the lower precision.
+    has_conditionals: bool,
 }
 
 impl Planner<'_> {
@@ -373,7 +385,10 @@ impl Planner<'_> {
         let Expr::If(branch) = f.expr(id) else { return };
         let blocks = [branch.then_branch(), branch.else_branch()].map(|branch| f.block_of(branch));
         let [then, otherwise] = blocks.map(|block| f.results(block));
-        if then.len() != otherwise.len() || (f.n_results(id).is_some() && !self.projected.holds(id)) {
+        if !self.has_conditionals
+            || then.len() != otherwise.len()
+            || (f.n_results(id).is_some() && !self.projected.holds(id))
+        {
             return;
         }
         let mut lowered = vec![false; then.len()];

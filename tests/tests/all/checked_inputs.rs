@@ -62,6 +62,21 @@ fn faults_that_random_inputs_do_not_show_are_found() {
     }
 }
 
+#[test]
+fn integers_that_leave_the_range_of_a_lower_precision_are_no_inputs() {
+    let here = folder("checked-edges");
+    for (elem, n_edges) in [("int64", 0), ("int8", 2)] {
+        let model = format!(
+            "def @main(%x: Tensor[(4, 3), {elem}], %w: Tensor[(3, 2), float32]) #[opset = {{\"\": 17}}] {{
+               %0 = Cast(%x, to = 1); MatMul(%0, %w) }}"
+        );
+        check(&here, &model, "Neg(Neg(x)) => x", &["--dtype", "float16", "--check"]).expect_success();
+        let report: Value = serde_json::from_str(&fs::read_to_string(here.join("report.json")).unwrap()).unwrap();
+        let runs = report["check"]["runs"].as_array().unwrap();
+        assert_eq!(runs.iter().filter(|run| run["edges"] == true).count(), n_edges, "{report}");
+    }
+}
+
 /// The greatest of some numbers, all of which are there twice, rounded in two ways.
 const TIED: &str = "def @main(%x: Tensor[(50, 4), float32]) -> (%class, %top) #[opset = {\"\": 17}] {
   %tenth = const(float32, 0.1);

@@ -188,6 +188,34 @@ fn data_that_is_a_pipe_does_not_hang() {
     assert!(said.stderr.contains("it is not a regular file"), "{}", said.stderr);
 }
 
+/// Inference reads axes in the model only.
+#[test]
+fn lists_of_a_data_file_go_into_the_model_where_calls_take_them_anew() {
+    let here = folder("outputs-axes");
+    let text = "def @main(%x: Tensor[(N, 4), float32]) -> (%a, %b) #[opset = {\"\": 18}, ir_version = 9] {
+  %i = const(int64, [1]) #[form = initializer];
+  %axes = Identity(%i);
+  %a = ReduceSum(%x, %axes, keepdims = 0);
+  %j = const(float32, [[1.0, 2.0, 3.0, 4.0]]) #[form = initializer];
+  %b = Add(%x, %j);
+  (%a, %b)
+}
+";
+    fs::write(here.join("m.relay"), text).unwrap();
+    run(&here, "m.relay -o in.onnx -q --disable EliminateNoOp").expect_success();
+    let program = "import onnx; m = onnx.load('in.onnx')
+onnx.save(m, 'in.onnx', save_as_external_data=True, location='w', size_threshold=0)";
+    Run::of(Command::new(relais_tests::venv::program("python")).current_dir(&here).args(["-c", program]))
+        .expect_success();
+    run(&here, "in.onnx -o in.onnx -q").expect_success();
+    let program = "import onnx; m = onnx.load('in.onnx', load_external_data=False)
+onnx.checker.check_model('in.onnx', full_check=True)
+print(*[len(t.external_data) > 0 for t in m.graph.initializer])";
+    let python = relais_tests::venv::program("python");
+    let said = Run::of(Command::new(python).current_dir(&here).args(["-c", program])).expect_success().stdout;
+    assert_eq!(said.trim(), "False True");
+}
+
 /// The model may be removed with its data.
 #[test]
 fn weights_of_a_result_are_its_own() {

@@ -3,14 +3,15 @@
 use super::{ExternalData, plan::Plan};
 use crate::{
     error::{ErrorKind, OnnxError, Result},
+    meta,
     read::entry,
     schema::tensor,
     wire::{Part, Scan},
 };
 use relais_files::{is_same_file, mapped};
-use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, Source, Tensor, attr_kind, kind};
+use relais_plugin_api::ir::{AttrValue, Blob, ConstId, ElemType, Function, IRModule, Source, Tensor, attr_kind, kind};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -23,6 +24,10 @@ const HEADROOM: u64 = 64 << 20;
 
 /// Tensors from here on start at a page.
 const PAGE: u64 = 4096;
+
+/// The most elements of lists of sizes or axes. In a data file, ONNX's type inference does not read them, but refuses the
+/// model: they go into it once a call takes them that was not read with them.
+const MOST_LISTED: u64 = 64;
 
 /// Where a tensor's elements go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +62,31 @@ pub(super) struct Placement {
     pub location: String,
     /// The new data file.
     pub data: Plan,
-    offsets: HashMap<(usize, usize), u64>,
+    offsets: HashMap<Bytes, u64>,
+    /// Those from a data file that go into the model.
+    inlined: HashSet<Bytes>,
+}
+
+/// The address of the bytes of a tensor, and their number.
+type Bytes = (usize, usize);
+
+fn bytes_of(tensor: &Tensor) -> Option<Bytes> {
+    tensor.as_dense().map(|blob| (blob.as_ptr() as usize, blob.len()))
+}
+
+/// The lists from data files that calls take which were made or changed.
+fn newly_taken(f: &Function) -> impl Iterator<Item = Bytes> {
+    let calls = f.all_bindings().filter(|&id| f.kind(id) == kind::CALL && !f.is_pristine(id));
+    let constants = calls.flat_map(|id| f.operands(id)).filter_map(|&id| Some((id, f.stored_constant(id)?)));
+    let is_from_file =
+        |id, tensor| source_location(tensor).is_some() || f.attrs(id).meta(meta::EXTERNAL_DATA).is_some();
+    let is_list = |tensor: &Tensor| {
+        matches!(tensor.elem(), ElemType::INT64 | ElemType::INT32)
+            && tensor.dims().len() <= 1
+            && tensor.len() <= MOST_LISTED
+    };
+    let lists = constants.filter(move |&(id, tensor)| is_list(tensor) && is_from_file(id, tensor));
+    lists.filter_map(|(_, tensor)| bytes_of(tensor))
 }
 
 /// The `location` of a tensor that was read from another file.
@@ -137,6 +166,7 @@ impl Placement {
             location: String::new(),
             data: Plan::new(Blob::default()),
             offsets: HashMap::new(),
+            inlined: HashSet::new(),
         }
     }
 
@@ -187,6 +217,7 @@ impl Placement {
             }
             _ => None,
         };
+        placement.inlined = module.functions().flat_map(|(_, f)| newly_taken(f)).collect();
         for (path, group) in groups {
             placement.keep_or_take_over(out, path, &group);
         }
@@ -237,6 +268,10 @@ impl Placement {
     /// The place of a tensor; `is_weight` for those that may move to a data file.
     pub fn place(&mut self, tensor: &Tensor, is_weight: IsWeight, was_external: bool) -> Place {
         let bytes = tensor.byte_len();
+        let key = bytes_of(tensor);
+        if key.is_some_and(|key| self.inlined.contains(&key)) {
+            return Place::Inline;
+        }
         let file = tensor.as_dense().and_then(Blob::file);
         let is_from_file = source_location(tensor).is_some();
         let goes_out = if is_from_file || was_external {
@@ -247,10 +282,9 @@ impl Placement {
         } else {
             is_weight == IsWeight::Yes && self.min_bytes.is_some_and(|min| bytes >= min)
         };
-        if !goes_out || bytes == 0 || tensor.elem() == relais_plugin_api::ir::ElemType::STRING {
+        if !goes_out || bytes == 0 || tensor.elem() == ElemType::STRING {
             return Place::Inline;
         }
-        let key = tensor.as_dense().map(|blob| (blob.as_ptr() as usize, blob.len()));
         if let Some(&offset) = key.and_then(|key| self.offsets.get(&key)) {
             return Place::Data(offset);
         }

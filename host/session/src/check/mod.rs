@@ -326,9 +326,9 @@ impl<'a> OutputCheck<'a> {
             }
             let Some((run, verdict)) = compared? else { continue };
             if is_first {
-                planned.extend(
-                    telling(main, &run.inputs).into_iter().map(|telling| Planned::Telling(telling, run.inputs.clone())),
-                );
+                let telling = telling(main, &run.inputs).into_iter();
+                let telling = telling.filter(|telling| telling.is_for(&run.inputs, subject.computed));
+                planned.extend(telling.map(|telling| Planned::Telling(telling, run.inputs.clone())));
             }
             let mut facts = run.facts(main);
             facts["seconds"] = run_began.elapsed().as_secs_f64().into();

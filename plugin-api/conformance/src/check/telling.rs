@@ -71,6 +71,16 @@ pub fn telling(f: &Function, taken: &[Tensor]) -> Vec<Telling> {
 const MOST_LARGE: u64 = 1 << 16;
 
 impl Telling {
+    /// Whether it is for a model that is computed in an element type: large integers leave the range of `float16`.
+    pub fn is_for(&self, taken: &[Tensor], computed: ElemType) -> bool {
+        match self {
+            Self::Edges { input, .. } if computed == ElemType::FLOAT16 => {
+                taken.get(*input).is_none_or(|input| input.elem().bits() <= 8)
+            }
+            _ => true,
+        }
+    }
+
     /// Returns inputs for a function like those that it takes, apart from what is told. `None` if there are none, or they are
     /// the same.
     pub fn inputs(&self, f: &Function, taken: &[Tensor], seed: u64) -> Option<Vec<Tensor>> {
