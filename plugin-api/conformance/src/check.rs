@@ -126,16 +126,16 @@ pub fn random_inputs(f: &Function, seed: u64, run: u64) -> impl Iterator<Item = 
     })
 }
 
-/// What a model gives: the tensors of all its outputs, one after another, of which a sequence has any number.
+/// The results of a model: the tensors of all its outputs, one after another, of which a sequence has any number.
 #[derive(Clone, Debug, Default)]
-pub struct Outputs {
+pub struct ModelOutputs {
     /// The form of each output.
     pub forms: Vec<ResultForm>,
     /// The tensors of the first output, then those of the second one, and so on.
     pub tensors: Vec<Tensor>,
 }
 
-impl Outputs {
+impl ModelOutputs {
     /// The output to which a tensor belongs, and its position there, if that is a sequence.
     ///
     /// # Panics
@@ -205,9 +205,9 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
     ///
     /// # Errors
     /// Returns an error if a result cannot be computed.
-    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<Outputs, NotComputed> {
+    pub fn run(&self, module: &IRModule, inputs: &[Tensor]) -> Result<ModelOutputs, NotComputed> {
         let (forms, tensors) = interpret::run_whole(module, MAIN, inputs, self)?;
-        Ok(Outputs { forms, tensors: tensors.into_iter().map(|computed| computed.tensor).collect() })
+        Ok(ModelOutputs { forms, tensors: tensors.into_iter().map(|computed| computed.tensor).collect() })
     }
 
     /// Returns the operators that a module calls and that have neither an evaluator nor a body nor kernels, with how often

@@ -365,7 +365,7 @@ fn run_global(
 fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, NotComputed> {
     let tensor = |value: Known| match value? {
         Value::Tensor(computed) => Ok(computed.tensor),
-        _ => Err(wrong(format!("`@{name}` takes what is no tensor"))),
+        _ => Err(wrong(format!("`@{name}` takes a value that is not a tensor"))),
     };
     let inputs: Vec<Tensor> = inputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
     let options = RunOptions { fuel: MAX_PRIM_STEPS, ..RunOptions::default() };

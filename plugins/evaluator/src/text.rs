@@ -120,7 +120,7 @@ fn string_split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     Ok(vec![strings(cx, &dims, &all)?, Tensor::from_i64(x.dims(), &counts)])
 }
 
-/// At most so many parts of a text, between which are blanks.
+/// The parts of a text between blanks, `most` of them at most.
 fn blank_split(text: &str, most: usize) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text.trim_start());
     while !rest.is_empty() {

@@ -25,7 +25,7 @@ use relais::{
     registry::Registry,
 };
 use relais_conformance::{
-    check::{Evaluators, Outputs, Pair, Telling, Unseen, random_inputs, telling},
+    check::{Evaluators, ModelOutputs, Pair, Telling, Unseen, random_inputs, telling},
     numbers::{TensorComparison, TensorDifference, Tolerance, Yardstick, compare_computed, is_as_good},
 };
 use relais_plugin_api::text;
@@ -168,13 +168,13 @@ impl CheckFailed {
 struct Run {
     origin: Origin,
     inputs: Vec<Tensor>,
-    old: Outputs,
+    old: ModelOutputs,
     /// The same in other precisions, once that is needed; none where it cannot be computed.
     yardsticks: OnceCell<Vec<Option<Yardstick>>>,
 }
 
 impl Run {
-    fn new(origin: Origin, inputs: Vec<Tensor>, old: Outputs) -> Self {
+    fn new(origin: Origin, inputs: Vec<Tensor>, old: ModelOutputs) -> Self {
         Self { origin, inputs, old, yardsticks: OnceCell::new() }
     }
 
@@ -589,7 +589,7 @@ impl<'a> OutputCheck<'a> {
 
 const IN_A_RUNTIME: &str = "compare in a runtime: `--check-with onnxruntime`";
 
-/// The error of a model with operators that no plugin evaluates, of which it has so many calls.
+/// The error of a model with operators that no plugin evaluates, with the number of calls of each.
 fn no_evaluator(uncovered: &BTreeMap<String, u64>) -> Error {
     let times = |n: &u64| if *n == 1 { "1 call".to_owned() } else { format!("{n} calls") };
     let all: Vec<String> = uncovered.iter().map(|(name, n)| format!("`{name}` ({})", times(n))).collect();

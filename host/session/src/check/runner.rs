@@ -15,7 +15,7 @@ use relais::{
     words::shell_word,
 };
 use relais_conformance::{
-    check::{Evaluators, Outputs, Seen, Unseen},
+    check::{Evaluators, ModelOutputs, Seen, Unseen},
     interpret::{NotComputed, ResultForm},
     program,
 };
@@ -143,7 +143,7 @@ impl Loaded<'_> {
     }
 
     /// Runs it; there is an input for each parameter.
-    pub fn run(&self, inputs: &[Tensor]) -> Result<Outputs, NotRun> {
+    pub fn run(&self, inputs: &[Tensor]) -> Result<ModelOutputs, NotRun> {
         match self {
             Self::Module { module, registry, listener, max_bytes, seen } => {
                 let says = |operator: &str| listener.begins(&format!("checking the output: {operator}"));
@@ -182,7 +182,7 @@ impl Loaded<'_> {
 }
 
 /// The outputs in a file of the script: the number of tensors of each, then these; -1 for a tensor alone, and -2 for none.
-fn outputs_of(read: Vec<(String, Tensor)>) -> Option<Outputs> {
+fn outputs_of(read: Vec<(String, Tensor)>) -> Option<ModelOutputs> {
     let mut arrays = read.into_iter();
     let (_, forms) = arrays.next()?;
     let form = |n: i64| match n {
@@ -192,7 +192,8 @@ fn outputs_of(read: Vec<(String, Tensor)>) -> Option<Outputs> {
     };
     let forms: Vec<ResultForm> = forms.to_i64s()?.into_iter().map(form).collect::<Option<_>>()?;
     let tensors: Vec<Tensor> = arrays.map(|(_, tensor)| tensor).collect();
-    (forms.iter().map(|form| form.n_tensors()).sum::<usize>() == tensors.len()).then_some(Outputs { forms, tensors })
+    (forms.iter().map(|form| form.n_tensors()).sum::<usize>() == tensors.len())
+        .then_some(ModelOutputs { forms, tensors })
 }
 
 /// The last line that a program wrote on standard error, which says what is wrong.

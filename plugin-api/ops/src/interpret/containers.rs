@@ -1,4 +1,4 @@
-//! Sequences and optionals. ONNX's operators on them are part of the interpreter: their values are no tensors.
+//! Sequences and optionals. ONNX's operators on them are part of the interpreter: evaluators take and return tensors.
 
 use super::{Computed, Known, NotComputed, Run, Value, axis::front, axis::places, pack, wrong};
 use relais_ir::*;
@@ -115,7 +115,7 @@ impl Run<'_> {
         }
     }
 
-    /// The position that an argument says, one of so many from the front or, below zero, from the back; `None` if it is
+    /// The position that an argument states, one of `n` from the front or, below zero, from the back; `None` if it is
     /// absent.
     fn position(&mut self, call: CallView<'_>, at: usize, n: usize) -> Result<Option<usize>, NotComputed> {
         let Some(arg) = call.arg(at) else { return Ok(None) };

@@ -25,7 +25,7 @@ impl Collected {
                 }
                 not_covered("a loop", "collects too many values")
             }
-            Ok(_) => wrong("a value that a loop collects is no tensor"),
+            Ok(_) => wrong("a value that a loop collects is not a tensor"),
             Err(stop) => stop,
         };
         self.stop = Some(stop);

@@ -1,4 +1,4 @@
-//! What a comparison ends with.
+//! The result of a comparison.
 
 use relais_plugin_api::ir::Tensor;
 
