@@ -1,7 +1,7 @@
 //! Comparing a module with an earlier one on random inputs.
 
 use crate::{
-    errors,
+    errors, log,
     module::PyIrModule,
     plugins::registry,
     run::{current, run},
@@ -25,6 +25,7 @@ pub(crate) fn check_modules(
     let modules = (&before.module, &after.module);
     let had = &after.origin.operators;
     let (checked, _) = run(py, None, |_| compare(modules, had, &request, registry, &*current().unwrap_or_default()))?;
+    log::hand_over(py)?;
     checked.map(drop).map_err(|failed| {
         let class = if failed.is_difference() { "CheckFailed" } else { "NotCheckedError" };
         errors::of_error(py, class, &failed.error)

@@ -14,7 +14,7 @@ import onnx.parser
 import pytest
 
 import relais_onnx as relais
-from relais_onnx.compat import onnxsim, onnxslim
+from relais_onnx.compat import _common, onnxsim, onnxslim
 
 GEMM = """<ir_version: 8, opset_import: ["": 18]> g (float[2, 3] x) => (float[2, 4] y)
 <float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[4] b = {1, 2, 3, 4}>
@@ -497,3 +497,15 @@ def test_slim_is_verbose_once(proto, capsys, monkeypatch):
     capsys.readouterr()
     onnxslim.slim(proto)
     assert not capsys.readouterr().err
+
+
+def test_what_a_comparison_did_not_reach_is_logged(caplog):
+    text = """def @main(%x: Tensor[(4), float32]) #[opset = {"": 17}] {
+      %sum = ReduceSum(%x, keepdims = 0); %limit = const(float32, 1000000.0); %c = Greater(%sum, %limit);
+      %0 = if (%c) { %1 = Neg(%x); %1 } else { %x };
+      %0 }"""
+    before, after = relais.parse(text), relais.parse(text.replace("Neg", "Abs"))
+    with caplog.at_level(logging.WARNING, "relais"):
+        assert _common._agree_here(before, before, 1, 1e-4, 1e-5) and not caplog.records
+        assert _common._agree_here(before, after, 1, 1e-4, 1e-5)
+    assert "did not reach" in caplog.records[0].message

@@ -13,7 +13,7 @@ pub use request::{CheckRequest, CheckWith, DEFAULT_GIB, DEFAULT_SECONDS, FailedO
 
 use crate::{
     error::Error,
-    listener::Listener,
+    listener::{Listener, Notice},
     model::{OperatorNames, with_bodies},
 };
 use inputs::values;
@@ -96,7 +96,10 @@ pub fn compare(
     let whole = |module| with_bodies(module, without, registry);
     let (before, after) = (&*whole(before)?, &*whole(after)?);
     let computed = ElemType::UNKNOWN;
-    OutputCheck::new(request)?.run(&Subject { before, after, computed, passes: None, registry, listener })
+    let passed =
+        OutputCheck::new(request)?.run(&Subject { before, after, computed, passes: None, registry, listener })?;
+    passed.notices(request).iter().for_each(|notice| listener.notice(notice));
+    Ok(passed)
 }
 
 /// The results of a check that passed.
@@ -138,6 +141,24 @@ pub enum Closeness {
     Error,
     /// The output depends on a comparison of numbers that tie within the bounds.
     Tie,
+}
+
+impl CheckPassed {
+    /// The warnings of what was not checked.
+    pub(crate) fn notices(&self, request: &CheckRequest) -> Vec<Notice> {
+        let unseen = self.unseen.iter().map(|part| {
+            let warning = format_args!("the check did not reach {part}, which the passes changed");
+            Notice::warning(warning).with_help("`--check-inputs` gives inputs for which it runs")
+        });
+        let left_out = (self.n_left_out > 0).then(|| {
+            let seconds = request.time.unwrap_or_default().as_secs();
+            let n = self.n_left_out;
+            let runs = if n == 1 { "1 set of inputs was".to_owned() } else { format!("{n} sets of inputs were") };
+            let warning = format_args!("the check ended after {seconds} s: {runs} left out");
+            Notice::warning(warning).with_help("`--check-seconds N` gives it more time")
+        });
+        unseen.chain(left_out).collect()
+    }
 }
 
 /// Why a check did not pass.

@@ -83,16 +83,8 @@ impl Run<'_> {
                 self.course.elapsed = self.began.elapsed();
             }
         }
-        let unseen = finished.checked.iter().flat_map(|checked| &checked.unseen);
-        unseen.for_each(|part| {
-            let warning = format!("the check did not reach {part}, which the passes changed");
-            self.heard.notice(&Notice::warning(warning).with_help("`--check-inputs` gives inputs for which it runs"));
-        });
-        if let Some(n) = finished.checked.as_ref().map(|checked| checked.n_left_out).filter(|&n| n > 0) {
-            let seconds = self.request.check.time.unwrap_or_default().as_secs();
-            let runs = if n == 1 { "1 set of inputs was".to_owned() } else { format!("{n} sets of inputs were") };
-            let warning = format!("the check ended after {seconds} s: {runs} left out");
-            self.heard.notice(&Notice::warning(warning).with_help("`--check-seconds N` gives it more time"));
+        if let Some(checked) = &finished.checked {
+            checked.notices(&self.request.check).iter().for_each(|notice| self.heard.notice(notice));
         }
         Ok(finished)
     }
