@@ -109,7 +109,7 @@ pub mod op {
 /// The inference of types over a whole function: one pass in program order, each call typed by its operator's relation.
 pub mod infer {
     #[doc(inline)]
-    pub use relais_ir::{contradiction, join, merge};
+    pub use relais_ir::{contradiction, contradiction_within, join, merge};
     #[doc(inline)]
     pub use relais_ops::{infer::*, relations::*};
 }

@@ -4,7 +4,9 @@
 use relais_plugin_api::{
     build::{CallChecker, check_made, refused},
     diagnostics::PassError,
-    infer::{Coverage, TypeFault, TypeRelations, branch_contradiction, contradiction, infer_function},
+    infer::{
+        Coverage, TypeFault, TypeRelations, branch_contradiction, contradiction, contradiction_within, infer_function,
+    },
     ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, TypeId, Verifier, kind},
     op::{CallFault, CallRule},
 };
@@ -155,7 +157,7 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
         return Some(format!("{} results are taken of {n_results}", f.n_results(id).unwrap_or(1)));
     }
     args.iter().zip(params).enumerate().filter(|(_, (arg, _))| !arg.is_absent()).find_map(|(index, (&arg, &param))| {
-        let why = contradiction(callee.type_of(param), f.type_of(arg))?;
+        let why = contradiction_within((callee, callee.type_id(param)), (f, f.type_id(arg)))?;
         Some(format!("argument {index}: {why}"))
     })
 }
@@ -195,8 +197,9 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
             outputs_now.map_or_else(|| is.outputs.len().to_string(), |names| list(&names)),
         ));
     }
-    let differs =
-        |function: &Function, (&a, &b): (&NodeId, &NodeId)| contradiction(function.type_of(a), is.function.type_of(b));
+    let differs = |function: &Function, (&a, &b): (&NodeId, &NodeId)| {
+        contradiction_within((function, function.type_id(a)), (is.function, is.function.type_id(b)))
+    };
     // A type that was not known may have been another one.
     let is_learned = |(&a, &b): (&NodeId, &NodeId)| {
         was.function.type_id(a) == TypeId::UNKNOWN && is.function.type_id(b) != TypeId::UNKNOWN

@@ -2,9 +2,12 @@
 
 mod prims;
 mod recipe;
+mod yardstick;
 
 pub(super) use prims::same_prims;
 pub(crate) use recipe::{Recipe, xorshift};
+pub(crate) use yardstick::{MANY_TIMES, largest_around};
+pub use yardstick::{Yardstick, is_as_good};
 
 use super::interpret::{self, Compute, NotComputed};
 use relais_plugin_api::ir::*;
@@ -174,69 +177,13 @@ fn coarser(a: ElemType, b: ElemType) -> ElemType {
     all.into_iter().find(|elem| [a, b].contains(elem)).unwrap_or(a)
 }
 
-/// How many times the error of a model its output's may be.
-pub(super) const MANY_TIMES: f64 = 16.0;
-
-/// The values of an output in other precisions.
-#[derive(Debug, Clone)]
-pub struct Yardstick {
-    /// In `float64`.
-    pub reference: Tensor,
-    /// In the digits of the type that the output was asked to be computed in, if that has fewer than the model's.
-    pub rounded: Option<Tensor>,
-}
-
-impl Yardstick {
-    /// How far an element may be from the reference, beside what a tolerance allows: a multiple of how far the model is, or the
-    /// model in fewer digits, where half of the output must not be lost. `None` if the tensors are not of
-    /// floats.
-    pub fn allows(&self, model: &Tensor) -> Option<f64> {
-        let model = model.to_f64s()?;
-        let reference = self.reference.to_f64s()?;
-        let rounded = self.rounded.as_ref().and_then(Tensor::to_f64s);
-        let error = |values: &[f64]| {
-            let errors = values.iter().zip(&reference).map(|(a, b)| (a - b).abs());
-            errors.filter(|error| error.is_finite()).fold(0.0, f64::max)
-        };
-        let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
-        let of_rounded = (MANY_TIMES * rounded.as_deref().map_or(0.0, error)).min(largest / 2.0);
-        Some(of_rounded.max(MANY_TIMES * error(&model)))
-    }
-}
-
-/// Whether an output is as good as its model, of which it is too far for a tolerance: each element is as near to the reference
-/// as [`Yardstick`] says.
-pub fn is_as_good(
-    model: &Tensor,
-    output: &Tensor,
-    yardstick: &Yardstick,
-    tolerance: Tolerance,
-    computed: ElemType,
-) -> bool {
-    let dims = yardstick.reference.dims();
-    if [model, output].iter().any(|tensor| tensor.dims() != dims || tensor.len() > MOST) {
-        return false;
-    }
-    let (Some(x), Some(y), Some(reference)) = (model.to_f64s(), output.to_f64s(), yardstick.reference.to_f64s()) else {
-        return false;
-    };
-    let Some(allowed) = yardstick.allows(model) else { return false };
-    let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
-    let (relative, absolute) = tolerance.bounds_in(model.elem(), computed, largest);
-    (0..reference.len()).all(|at| {
-        let (x, y, r) = (x[at], y[at], reference[at]);
-        let is_near = (y - r).abs() <= (relative * r.abs() + absolute).max(allowed);
-        x == y || (x.is_nan() && y.is_nan()) || (x.is_finite() && r.is_finite() && is_near)
-    })
-}
-
-/// Which elements of two tensors are as near as bounds allow, or a slack beside them. `None` if their types or shapes differ.
+/// Which elements of two tensors are as near as bounds allow, or a slack for each beside them. `None` if their types or shapes differ.
 pub(super) fn close_elements(
     a: &Tensor,
     b: &Tensor,
     tolerance: Tolerance,
     computed: ElemType,
-    slack: f64,
+    slack: &[f64],
 ) -> Option<Vec<bool>> {
     if a.elem() != b.elem() || a.dims() != b.dims() || a.len() > MOST {
         return None;
@@ -244,11 +191,12 @@ pub(super) fn close_elements(
     if let (true, Some(x), Some(y)) = (a.elem().is_float(), a.to_f64s(), b.to_f64s()) {
         let largest = x.iter().chain(&y).filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
         let (relative, absolute) = tolerance.bounds_in(a.elem(), computed, largest);
-        let is_close = |(x, y): (&f64, &f64)| {
+        let is_close = |(at, (x, y)): (usize, (&f64, &f64))| {
             let bound = relative * x.abs().max(y.abs()) + absolute;
+            let slack = slack.get(at).copied().unwrap_or(0.0);
             x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound.max(slack)
         };
-        return Some(x.iter().zip(&y).map(is_close).collect());
+        return Some(x.iter().zip(&y).enumerate().map(is_close).collect());
     }
     if a.elem() == ElemType::STRING {
         return Some(a.strings().zip(b.strings()).map(|(x, y)| x == y).collect());
@@ -545,7 +493,8 @@ mod tests {
         let floats = |values: &[f32]| Tensor::from_f32(&[values.len() as u64], values);
         let tolerance = Tolerance { relative: 1e-4, absolute: None };
         let judged = |model: &[f32], output: &[f32], reference: &[f64], rounded: Option<&[f32]>| {
-            let yardstick = Yardstick { reference: doubles(reference), rounded: rounded.map(floats) };
+            let (evaluated, rounded) = (floats(model), rounded.map(floats));
+            let yardstick = Yardstick { evaluated, reference: doubles(reference), rounded };
             is_as_good(&floats(model), &floats(output), &yardstick, tolerance, ElemType::UNKNOWN)
         };
         // The rest of larger terms that cancel.

@@ -45,6 +45,16 @@ pub fn contradiction(a: Type<'_>, b: Type<'_>) -> Option<String> {
     }
 }
 
+/// As [`contradiction`], of types of two functions, down to what sequences and optionals hold.
+pub fn contradiction_within((f, a): (&Function, TypeId), (g, b): (&Function, TypeId)) -> Option<String> {
+    match (f.ty(a), g.ty(b)) {
+        (Type::Sequence(a), Type::Sequence(b)) | (Type::Optional(a), Type::Optional(b)) => {
+            contradiction_within((f, a), (g, b))
+        }
+        (a, b) => contradiction(a, b),
+    }
+}
+
 /// Returns the type information common to both types.
 pub fn join(f: &mut Function, a: TypeId, b: TypeId) -> TypeId {
     if a == b {

@@ -84,7 +84,7 @@ impl Editor {
             },
         };
         let is_contradicted =
-            |(&old, &new): (&TypeId, &TypeId)| new != old && contradiction(f.ty(old), f.ty(new)).is_some();
+            |(&old, &new): (&TypeId, &TypeId)| new != old && contradiction_within((f, old), (f, new)).is_some();
         if declared.iter().zip(&given_types(f, old, new)).any(is_contradicted) {
             self.suspects.push((old, new.to_vec()));
         }

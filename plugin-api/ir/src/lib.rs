@@ -91,7 +91,7 @@ pub mod wire;
 
 /// A counted reference, as to the functions of a module: cloning it copies nothing.
 pub use abi_stable::std_types::RArc;
-pub use agree::{contradiction, join, merge};
+pub use agree::{contradiction, contradiction_within, join, merge};
 pub use analysis::{Analysis, BlockTree, UseCounts, Users, is_initializer, operator_counts};
 pub use attrs::{Attr, AttrData, AttrDefault, AttrDefaults, AttrValue, Attrs, Words, description};
 pub use bytes::Blob;

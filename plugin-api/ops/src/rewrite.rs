@@ -537,7 +537,7 @@ impl Driver<'_, '_> {
         if may_know_more {
             // If a declared type contradicts it, the new value's own type is right; of two names of a size the old one
             // stays.
-            let merged = match contradiction(f.ty(old_type), f.ty(ty)) {
+            let merged = match contradiction_within((f, old_type), (f, ty)) {
                 Some(_) => merge(f, old_type, ty),
                 None => merge(f, ty, old_type),
             };

@@ -97,7 +97,11 @@ fn string_split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let texts = texts(cx, x)?;
     let is_open = |text: &&str| match delimiter {
         Some(_) => text.is_empty(),
-        None => !text.is_ascii() || most != usize::MAX && text.trim() != *text,
+        // onnxruntime splits at spaces only.
+        None => {
+            text.contains(|c: char| !c.is_ascii() || c != ' ' && c.is_whitespace())
+                || most != usize::MAX && text.trim() != *text
+        }
     };
     refuse(cx, texts.iter().any(is_open), "runtimes take empty strings and blanks differently")?;
     let split = |text: &&'_ str| -> Vec<String> {
@@ -140,7 +144,7 @@ enum Gram {
 }
 
 /// Counts n-grams, of which items may be left out in between: `ngram_counts` has for each length where its n-grams begin in
-/// the pool, and `ngram_indexes` for each n-gram where its count stands.
+/// the pool, `ngram_indexes` for each n-gram where its count stands, and `weights` its weight.
 fn tf_idf_vectorizer(cx: &EvalCx<'_>) -> Eval {
     let x = cx.require(0)?;
     let missing = |name: &str| OpError::invalid(format_args!("attribute `{name}` is missing"));
@@ -167,15 +171,22 @@ fn tf_idf_vectorizer(cx: &EvalCx<'_>) -> Eval {
     };
     let (begins, indexes) = (places("ngram_counts")?, places("ngram_indexes")?);
     let width = indexes.iter().max().map_or(0, |&index| index + 1);
+    let weights = opt_floats(cx, "weights")?;
+    if weights.as_ref().is_some_and(|weights| weights.len() != indexes.len()) {
+        return Err(OpError::invalid("there is not one weight for each n-gram"));
+    }
+    let is_in_order = indexes.iter().enumerate().all(|(at, &index)| at == index);
+    refuse(cx, weights.is_some() && !is_in_order, "runtimes take weights of n-grams in another order differently")?;
+    // By n-gram: its number.
     let mut known: HashMap<&[Gram], usize> = HashMap::new();
-    let mut indexes = indexes.into_iter();
+    let mut numbers = 0..indexes.len();
     for (length, &begin) in (1..).zip(&begins) {
         let end = begins.get(length).copied().unwrap_or(pool.len());
         let grams = pool.get(begin..end).ok_or_else(|| OpError::invalid("`ngram_counts` leaves the pool"))?;
         for gram in grams.chunks_exact(length) {
-            let index = indexes.next().ok_or_else(|| OpError::invalid("`ngram_indexes` has too few numbers"))?;
+            let number = numbers.next().ok_or_else(|| OpError::invalid("`ngram_indexes` has too few numbers"))?;
             if (shortest..=longest).contains(&length) {
-                known.insert(gram, index);
+                known.insert(gram, number);
             }
         }
     }
@@ -187,7 +198,8 @@ fn tf_idf_vectorizer(cx: &EvalCx<'_>) -> Eval {
     };
     checked_len(cx, ElemType::FLOAT, &dims)?;
     bounded_work(cx, [items.len(), longest, longest, most_skipped + 1].map(|n| n as u64))?;
-    let mut counts = vec![0u32; n_rows * width];
+    let n_grams = indexes.len();
+    let mut counts = vec![0u32; n_rows * n_grams];
     for (at, row) in items.chunks_exact(row.max(1)).enumerate() {
         for distance in 1..=most_skipped + 1 {
             for start in 0..row.len() {
@@ -197,24 +209,24 @@ fn tf_idf_vectorizer(cx: &EvalCx<'_>) -> Eval {
                         continue;
                     }
                     let gram: Vec<Gram> = (0..length).map(|n| row[start + n * distance].clone()).collect();
-                    if let Some(&index) = known.get(gram.as_slice()) {
-                        counts[at * width + index] += 1;
+                    if let Some(&number) = known.get(gram.as_slice()) {
+                        counts[at * n_grams + number] += 1;
                     }
                 }
             }
         }
     }
-    let weights = opt_floats(cx, "weights")?;
-    if weights.as_ref().is_some_and(|weights| weights.len() != width) {
-        return Err(OpError::unsupported("there is not one weight for each count"));
-    }
-    let weight = |at: usize| weights.as_ref().map_or(1.0, |weights| weights[at % width]);
     let of: fn(u32, f32) -> f32 = named(cx, "mode", |mode| match mode {
         "TF" => Some((|count, _| count as f32) as fn(u32, f32) -> f32),
         "IDF" => Some(|count, weight| if count > 0 { weight } else { 0.0 }),
         "TFIDF" => Some(|count, weight| count as f32 * weight),
         _ => None,
     })?;
-    let values: Vec<f32> = counts.iter().enumerate().map(|(at, &count)| of(count, weight(at))).collect();
+    let mut values = vec![0.0f32; n_rows * width];
+    for (at, &count) in counts.iter().enumerate() {
+        let number = at % n_grams;
+        let weight = weights.as_ref().map_or(1.0, |weights| weights[number]);
+        values[at / n_grams * width + indexes[number]] += of(count, weight);
+    }
     Ok(Tensor::from_f32(&dims, &values))
 }

@@ -107,3 +107,23 @@ fn parts_that_the_passes_changed_and_no_run_reached_are_named() {
         assert!(wrong.stderr.contains("a number from 1 to 1000"), "{}", wrong.stderr);
     }
 }
+
+/// Boxes in pixels and scores in one output.
+const DETECTION: &str = "def @main(%x: Tensor[(1, 8, 4), float32]) #[opset = {\"\": 17}] {
+  %0 = Mul(%x, 6.0);
+  %1 = Exp(%0);
+  %2 = Mul(%1, 320.0);
+  %3 = Sigmoid(%x);
+  Concat(%2, %3, axis = 1)
+}";
+
+#[test]
+fn the_errors_of_boxes_excuse_no_scores() {
+    let here = folder("checked-boxes");
+    for args in [&["--check=5"][..], &["--check=5", "--dtype", "bfloat16"]] {
+        let rule = |rule: &'static str| [args, &["--no-judge", "--no-reproducer", "--rule", rule]].concat();
+        run(&here, DETECTION, &rule("Sigmoid(x) => Div(1.0, Add(1.0, Exp(Neg(x))))")).expect_success();
+        let text = run(&here, DETECTION, &rule("Sigmoid(x) => Neg(x)")).expect_failure().stderr;
+        assert!(text.contains("error[D001]"), "{text}");
+    }
+}

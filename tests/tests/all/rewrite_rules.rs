@@ -412,3 +412,35 @@ fn what_is_declined_or_does_not_apply_is_a_remark() {
     let said = run("applied", "\"late: @20 Neg(Neg(x)) => Identity(x)\"", 20).expect_success().stderr;
     assert!(!said.contains("needs version"), "{said}");
 }
+
+/// At the other calls, it applies.
+#[test]
+fn a_rule_whose_right_side_an_operator_does_not_take_is_declined_there() {
+    let here = folder("rewrite-rules-not-taken");
+    let text = "def @main(%x: Tensor[(2), int64], %y: Tensor[(2), float32]) -> (%a, %b, %c, %d)
+#[opset = {\"\": 17}] {
+  %a = Add(%x, %x);
+  %b = Add(%y, %y);
+  %c = Gather(%y, %x);
+  %d = Gather(%x, %x);
+  (%a, %b, %c, %d)
+}
+";
+    fs::write(here.join("m.relay"), text).unwrap();
+    for (rule, wanted, why) in [
+        ("Add(x, y) => Sum(x, y)", ["%a = Add(", "Sum(%y, %y)"], "`Sum` does not take its arguments: its input 0"),
+        (
+            "Gather(x, i) => Add(x, i)",
+            ["Gather(%y, %x)", "%d = Add(%x, %x)"],
+            "`Add` does not take its arguments: input 1",
+        ),
+    ] {
+        let mut relais = command();
+        relais.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--no-judge", "--no-reproducer"]);
+        let said = Run::of(relais.args(["--passes", "InferType", "--remarks", "--rule", rule])).expect_success().stderr;
+        let written = fs::read_to_string(here.join("out.relay")).unwrap();
+        let untyped = written.replace(": Tensor[(2), int64] =", " =");
+        assert!(wanted.iter().all(|call| untyped.contains(call)), "{rule}: {written}");
+        assert!(said.contains(why), "{rule}: {said}");
+    }
+}

@@ -19,7 +19,7 @@ pub(super) fn yardsticks(subject: &Subject<'_>, inputs: &[Tensor], max_bytes: u6
     let rounded = if is_lowered { run(TwinPrecision::Digits(subject.computed)) } else { None };
     let one = |(at, exact): (usize, relais_conformance::interpret::Computed)| {
         let rounded = rounded.as_ref().and_then(|rounded| rounded.get(at)?.twin.clone());
-        Some(Yardstick { reference: exact.twin?, rounded })
+        Some(Yardstick { evaluated: exact.tensor, reference: exact.twin?, rounded })
     };
     Some(exact.into_iter().enumerate().map(one).collect())
 }

@@ -7,7 +7,7 @@
 use super::{Evaluators, TwinPrecision, precision::WithTwins};
 use crate::{
     interpret::{self, Compute, Computed, NotComputed},
-    numbers::{MANY_TIMES, Tolerance, close_elements, xorshift},
+    numbers::{MANY_TIMES, Tolerance, close_elements, largest_around, xorshift},
 };
 use relais_plugin_api::{facts::OpSource, infer::Operators, ir::*};
 use std::cell::{Cell, RefCell};
@@ -22,8 +22,8 @@ const N_FIRST: u64 = 3;
 pub struct Pair<'a> {
     /// Its value.
     pub new: &'a Tensor,
-    /// By how much floats may differ beside the bounds.
-    pub slack: f64,
+    /// By how much each float may differ beside the bounds; nothing for those that are missing.
+    pub slack: Vec<f64>,
 }
 
 impl<'s, S: OpSource<'s>> Evaluators<'_, S> {
@@ -47,7 +47,7 @@ impl<'s, S: OpSource<'s>> Evaluators<'_, S> {
                 break;
             }
             for ((open, pair), result) in open.iter_mut().zip(pairs).zip(&results) {
-                let Some(close) = close_elements(result, pair.new, tolerance, computed, pair.slack) else { continue };
+                let Some(close) = close_elements(result, pair.new, tolerance, computed, &pair.slack) else { continue };
                 let open = open.get_or_insert_with(|| vec![true; close.len()]);
                 open.iter_mut().zip(close).for_each(|(open, is_close)| *open &= !is_close);
             }
@@ -93,15 +93,20 @@ impl<'e, 'a, 's, S: OpSource<'s>> Undecided<'e, 'a, S> {
     fn moved(&self, arg: &Computed) -> Option<Tensor> {
         let Computed { tensor, twin } = arg;
         let values = tensor.to_f64s().filter(|_| tensor.elem().is_float())?;
-        let finite = |values: &[f64]| values.iter().filter(|x| x.is_finite()).fold(0.0f64, |most, x| most.max(x.abs()));
-        let largest = finite(&values);
+        let largest = values.iter().filter(|x| x.is_finite()).fold(0.0f64, |most, x| most.max(x.abs()));
         let (relative, absolute) = self.tolerance.bounds_in(tensor.elem(), self.computed, largest);
         let twins = twin.as_ref().filter(|twin| twin.dims() == tensor.dims()).and_then(Tensor::to_f64s);
-        let errors: Vec<f64> = twins.iter().flatten().zip(&values).map(|(a, b)| a - b).collect();
-        let error = (MANY_TIMES * finite(&errors)).min(largest / 2.0);
+        let errors: Option<Vec<f64>> = twins.map(|twins| twins.iter().zip(&values).map(|(a, b)| a - b).collect());
+        let errors = errors.map(|errors| largest_around(tensor.dims(), &errors));
+        let largest = largest_around(tensor.dims(), &values);
+        let error = |at: usize| {
+            let error = errors.as_ref().map_or(0.0, |errors| errors[at]);
+            (MANY_TIMES * error).min(largest[at] / 2.0)
+        };
         let mut random = self.random.borrow_mut();
         let mut share = || (random() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-        let moved = values.iter().map(|x| x + share() * (relative * x.abs() + absolute).max(error));
+        let moved =
+            values.iter().enumerate().map(|(at, x)| x + share() * (relative * x.abs() + absolute).max(error(at)));
         Tensor::from_f64s(tensor.elem(), tensor.dims(), &moved.collect::<Vec<_>>())
     }
 }

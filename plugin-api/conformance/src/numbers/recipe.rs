@@ -87,8 +87,11 @@ fn words_of(f: &Function) -> Vec<Vec<u8>> {
             words.extend(tensor.strings().take(MOST).map(<[u8]>::to_vec));
         }
         for (_, value) in f.attrs(id).iter() {
-            if let AttrValue::Strings(list) = value {
-                words.extend(list.strings().take(MOST).map(<[u8]>::to_vec));
+            match value {
+                AttrValue::Strings(list) => words.extend(list.strings().take(MOST).map(<[u8]>::to_vec)),
+                // It may be what splits words.
+                AttrValue::String(string) if string.len() < 4 => _ = words.insert([b"a", string, b"b"].concat()),
+                _ => {}
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
     properties::{Axes, Exactness, Precision, property},
 };
 use crate::op::tags::{formal_kind, formal_tag, op_flag, op_tag, property_tag, type_var_tag};
-use crate::request::CallValue;
+use crate::request::{ArgRec, CallValue};
 use relais_ir::diagnostics::PassError;
 use relais_ir::{wire::Fields, *};
 use smallvec::SmallVec;
@@ -276,7 +276,8 @@ impl OpSchema {
             ));
         }
         self.check_attrs(call)?;
-        self.check_elems(call)
+        let elem = |arg: &ArgRec<'_>| call.types_of.ty(arg.ty).elem().filter(|_| arg.present != 0);
+        self.check_elems(call.args.iter().map(elem))
     }
 
     /// Returns the formal input that argument `index` is for.
@@ -291,11 +292,11 @@ impl OpSchema {
     }
 
     /// Holds the element types of arguments, as far as they are known, against the type variables.
-    fn check_elems(&self, call: &CallValue<'_>) -> Result<(), CallFault> {
+    pub(crate) fn check_elems(&self, elems: impl Iterator<Item = Option<ElemType>>) -> Result<(), CallFault> {
         // A variable, the element type that it stands for, and the argument that said so.
         let mut bound: SmallVec<[(&str, ElemType, usize); 4]> = SmallVec::new();
-        for (index, arg) in call.args.iter().enumerate().filter(|(_, arg)| arg.present != 0) {
-            let Type::Tensor { elem, .. } = call.types_of.ty(arg.ty) else { continue };
+        for (index, elem) in elems.enumerate() {
+            let Some(elem) = elem else { continue };
             let Some(formal) = self.formal_input(index).filter(|_| elem != ElemType::UNKNOWN) else { continue };
             // Of a later version: it may mean anything.
             let Some(var) = self.type_var(&formal.var).filter(|_| formal.kind <= formal_kind::MIXED) else { continue };

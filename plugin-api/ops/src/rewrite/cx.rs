@@ -184,7 +184,7 @@ impl<'a> RewriteCx<'a> {
         self.stage.operands()
     }
 
-    /// Why the type relation of an operator refuses one of the calls that were made.
+    /// Why an operator does not take the arguments of one of the calls that were made.
     pub(crate) fn refused(&self) -> Option<String> {
         self.stage.refused(self.function).map(|(name, error)| format!("`{name}` does not take its arguments: {error}"))
     }

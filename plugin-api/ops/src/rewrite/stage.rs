@@ -178,7 +178,7 @@ impl Stage {
         ((id.0 & !STAGED) - first) as usize
     }
 
-    /// The first call that the type relation of its operator refuses: the operator's name, and why.
+    /// The first call whose arguments its operator does not take: the operator's name, and why.
     pub fn refused<'a>(&'a self, f: &'a Function) -> Option<(&'a str, &'a OpError)> {
         self.made.nodes.iter().find_map(|staged| {
             let (_, error) =
@@ -239,12 +239,29 @@ impl Stage {
                         Ok(given) if n_results.is_none() => (ty, value) = given[0],
                         Ok(given) => results = given,
                     }
+                    fault = fault.or_else(|| Some((op, self.wrong_elems(f, relations, op, args)?)));
                 }
             }
         }
         let id = NodeId(STAGED | (self.made.first + self.made.nodes.len() as u32));
         self.made.nodes.push(Staged { node, ty, value, results, fault });
         id
+    }
+
+    /// Why an operator does not take arguments of these element types.
+    fn wrong_elems(
+        &self,
+        f: &Function,
+        relations: &mut dyn TypeRelations,
+        op: OpId,
+        args: &[NodeId],
+    ) -> Option<OpError> {
+        let elem = |&arg: &NodeId| {
+            let arg = self.made.arg(f, arg);
+            self.given.types.ty(f, arg.ty).elem().filter(|_| arg.present != 0)
+        };
+        let fault = relations.schema(op)?.check_elems(args.iter().map(elem)).err()?;
+        Some(OpError::invalid(&fault.message))
     }
 
     /// Returns the types and integers of the results of a call.

@@ -392,6 +392,7 @@ fn strings_are_split_at_delimiters_or_at_blanks() {
     assert_eq!(split(&["a b c"]).attr("maxsplit", 1i64).eval_all().unwrap()[0], parts(&["a", "b c"], &[1, 2]));
     split(&["a b "]).attr("maxsplit", 1i64).unsupported();
     split(&[""]).attr("delimiter", ",").unsupported();
+    split(&["a\tb"]).unsupported();
 }
 
 #[test]
@@ -411,8 +412,15 @@ fn n_grams_are_counted_across_what_is_left_out() {
     assert_eq!(count(0, "TF").input(data()).eval(), f32s(&[3], &[2.0, 1.0, 2.0]));
     assert_eq!(count(1, "TF").input(data()).eval(), f32s(&[3], &[2.0, 2.0, 2.0]));
     assert_eq!(count(0, "IDF").input(list(&[6])).eval(), f32s(&[3], &[0.0, 0.0, 1.0]));
-    let weighted = count(0, "TFIDF").attr("weights", AttrData::Floats(vec![0.5, 2.0, 3.0]));
-    assert_eq!(weighted.input(data()).eval(), f32s(&[3], &[1.0, 2.0, 6.0]));
+    let weighted = |indexes: &[i64], weights: &[f32]| {
+        with(&[0, 2], indexes, 0, "TFIDF").attr("weights", AttrData::Floats(weights.to_vec())).input(data())
+    };
+    assert_eq!(weighted(&[0, 1, 2], &[0.5, 2.0, 3.0]).eval(), f32s(&[3], &[1.0, 4.0, 3.0]));
+    // Weights are those of n-grams, in their order.
+    weighted(&[0, 2, 1], &[0.5, 2.0, 3.0]).unsupported();
+    assert_eq!(weighted(&[0, 2, 1], &[0.5, 2.0, 3.0]).lenient().eval(), f32s(&[3], &[1.0, 3.0, 4.0]));
+    assert_eq!(weighted(&[0, 4, 1], &[0.5, 2.0, 3.0]).lenient().eval(), f32s(&[5], &[1.0, 3.0, 0.0, 0.0, 4.0]));
+    assert!(weighted(&[0, 1, 2], &[0.5]).invalid().contains("one weight"));
     assert!(count(0, "TD").input(data()).invalid().contains("TD"));
     assert!(count(-1, "TF").input(data()).invalid().contains("max_skip_count"));
     assert!(with(&[0, 9], &[0, 2, 1], 0, "TF").input(data()).invalid().contains("pool"));
