@@ -1,7 +1,7 @@
 //! The results of requests.
 
 use crate::{
-    check::{CheckFailed, CheckPassed},
+    check::{CheckFailed, CheckPassed, NOT_CHECKED},
     error::Error,
     listener::Notice,
     model::NotWritten,
@@ -167,6 +167,17 @@ impl Finished {
 impl Stopped {
     pub(crate) fn new(error: Error, cause: StopCause) -> Box<Self> {
         Box::new(Self { error, cause, course: None, notices: Vec::new() })
+    }
+
+    /// The end of a request whose check cannot be made, or was not asked for rightly.
+    pub(crate) fn before_check(error: Error) -> Box<Self> {
+        match error.code() {
+            NOT_CHECKED => {
+                let failed = CheckFailed { error: error.clone(), json: Value::Null, inputs: None };
+                Self::new(error, StopCause::Check(Box::new(failed)))
+            }
+            _ => error.into(),
+        }
     }
 
     /// The report.

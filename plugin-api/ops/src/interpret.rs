@@ -352,6 +352,16 @@ fn run_global(
             None => Err(wrong(format!("no function `{name}`"))),
         };
     };
+    run_function(module, f, inputs, compute, fuel)
+}
+
+fn run_function(
+    module: &IRModule,
+    f: &Function,
+    inputs: Vec<Known>,
+    compute: &dyn Compute,
+    fuel: &mut Fuel,
+) -> Result<Vec<Known>, NotComputed> {
     let mut results = Err(wrong("nothing ran"));
     compute.with_ops(f, &mut |ops| {
         let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
@@ -493,7 +503,15 @@ impl Run<'_> {
         let f = self.f;
         if let Expr::GlobalVar(name) = f.expr(call.callee()) {
             let inputs = call.args().iter().map(|&arg| self.value(arg)).collect();
-            return pack(run_global(self.module, name, inputs, self.compute, self.fuel)?, call.n_results());
+            let results = match self.module.function(name).filter(|callee| has_references(callee)) {
+                None => run_global(self.module, name, inputs, self.compute, self.fuel),
+                Some(callee) => {
+                    self.compute.enters(callee, callee.body());
+                    let callee = with_attributes_of(callee, call)?;
+                    run_function(self.module, &callee, inputs, self.compute, self.fuel)
+                }
+            };
+            return pack(results?, call.n_results());
         }
         if let Expr::Function(closure) = f.expr(call.callee()) {
             if closure.params().len() != call.args().len() {
@@ -544,6 +562,19 @@ impl Run<'_> {
         let both = results.into_iter().zip(twins);
         pack(both.map(|(tensor, twin)| Ok(Value::Tensor(Computed { tensor, twin }))).collect(), call.n_results())
     }
+}
+
+/// Whether attributes in a function refer to its own.
+fn has_references(f: &Function) -> bool {
+    f.all_bindings().any(|id| f.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF))
+}
+
+/// A function in which attributes have the values that they refer to in a call.
+fn with_attributes_of(callee: &Function, call: CallView<'_>) -> Result<Function, NotComputed> {
+    let attrs: Option<Vec<Attr>> = call.attrs().iter().map(|(name, value)| Attr::of(name.to_owned(), value)).collect();
+    let attrs = attrs.ok_or_else(|| not_covered("a function", "has an attribute that cannot be carried over"))?;
+    let params = |f: &mut Function| callee.params().iter().map(|_| f.add_var("", TypeId::UNKNOWN)).collect();
+    Ok(instantiate(callee, params, attrs))
 }
 
 fn pack(results: Vec<Known>, n_results: Option<usize>) -> Known {

@@ -184,3 +184,20 @@ fn wrong_loops_are_named() {
     let said = stopped(&turns("%t = Concat(%v, %v, axis = 0); (%g, %t, %t)"), &inputs);
     assert!(said.contains("`a loop` joins values of other types"), "{said}");
 }
+
+#[test]
+fn functions_have_the_attributes_of_their_calls() {
+    // The second function passes on an attribute that its call may leave out.
+    let source = r#"(%x: Tensor[(2), float32]) #[opset = {"": 17, "my": 1}] {
+  %a = @"my::Leaky"(%x);
+  %b = @"my::Leaky"(%x, alpha = 0.5);
+  %c = @"my::Outer"(%x);
+  %d = @"my::Outer"(%x, beta = 2.0);
+  (%a, %b, %c, %d)
+}
+def @"my::Leaky"(%x) #[opset = {"": 17, "my": 1}, function_name = "Leaky", domain = "my", "default:alpha" = 0.25] { LeakyRelu(%x, alpha = $alpha: float) }
+def @"my::Outer"(%x) #[opset = {"": 17, "my": 1}, function_name = "Outer", domain = "my", attributes = ["beta"]] { @"my::Leaky"(%x, alpha = $beta: float) }"#;
+    let results = compute(source, &[floats(&[2], &[-4.0, 1.0])]);
+    let firsts: Vec<f64> = results.into_iter().map(|result| result.unwrap().1[0]).collect();
+    assert_eq!(firsts, [-1.0, -2.0, -1.0, -8.0]);
+}

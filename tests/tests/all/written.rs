@@ -78,6 +78,7 @@ const APART: &[(&str, &str)] = &[
     ("ToMixedPrecision/bfloat16", "onnxruntime has no kernel for these types"),
     ("ToMixedPrecision/bfloat16_before_it_had_it", "onnxruntime has no kernel for these types"),
     ("ToMixedPrecision/bfloat16_of_later_versions", "onnxruntime has no kernel for these types"),
+    ("ToMixedPrecision/conditional_before_it_had_bfloat16", "onnxruntime has no kernel for these types"),
 ];
 
 /// With the types that a run finds: once more than functions are nested, as the results of functions are known first.

@@ -105,7 +105,7 @@ fn what_is_not_evaluated_is_declared() {
     assert_eq!(numbers(&declared("Frobnicate"), unknown), None);
     assert!(numbers(&declared("Sigmoid"), unknown).unwrap().contains("`Frobnicate` "));
     // Types without values are reported too.
-    let texts = |text: &str| text.replace("float32", "string");
+    let texts = |text: &str| text.replace("float32", "complex64");
     let of_texts = |header: &str| numbers_of(case("bad.RemovesRelu", &format!("{header}{}", texts(INPUT))));
     assert!(of_texts("").unwrap().contains("there are no values for parameter `%x`"));
     assert_eq!(of_texts(&declared("%x")), None);

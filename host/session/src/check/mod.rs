@@ -41,7 +41,7 @@ use words::{Told, differ, other_forms, other_type, output_name, shape, shapes};
 
 /// The code of an output that differs, and of one that cannot be compared.
 const DIFFERS: &str = "D001";
-const NOT_CHECKED: &str = "D002";
+pub(crate) const NOT_CHECKED: &str = "D002";
 
 /// A check that a request has.
 pub struct OutputCheck<'a> {

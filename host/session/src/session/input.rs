@@ -46,7 +46,7 @@ impl Input {
             request.is_counted().then(|| Summary::of(&model.module, Some(model.n_bytes), &file_of(request, &model)));
         let notices = request.part.cut(&mut model.module, &plan.registry)?;
         if let Some(check) = check {
-            check.look_at(&model.module, &plan.registry)?;
+            check.look_at(&model.module, &plan.registry).map_err(Stopped::before_check)?;
         }
         let notices = notices.into_iter().chain(missing_functions(&request.instruments, &model.module));
         notices.for_each(|notice| heard.notice(&notice));

@@ -61,7 +61,7 @@ pub(crate) fn largest_around(dims: &[u64], values: &[f64]) -> Vec<f64> {
         }
         let group = |at: usize| at / inner % size / n_indices;
         let mut most = vec![0.0f64; size.div_ceil(n_indices)];
-        // What is left over at the end belongs to the group before it.
+        // The rest at the end belongs to the group before it.
         let last = most.len() - 1 - usize::from(!size.is_multiple_of(n_indices));
         for (at, &value) in values.iter().enumerate() {
             let most = &mut most[group(at).min(last)];
