@@ -444,3 +444,33 @@ fn a_rule_whose_right_side_an_operator_does_not_take_is_declined_there() {
         assert!(said.contains(why), "{rule}: {said}");
     }
 }
+
+#[test]
+fn c08_what_a_sequence_or_an_optional_holds_stays() {
+    let here = folder("rewrite-rules-held");
+    let text = "def @main(%x: Tensor[(2), float32]) -> (%s, %o) #[opset = {\"\": 18}] {
+  %a = SequenceConstruct(%x, %x);
+  %s: Seq[Tensor[(2), float32]] = Identity(%a);
+  %b = Optional(%x);
+  %o: Optional[Tensor[(2), float32]] = Identity(%b);
+  (%s, %o)
+}
+";
+    fs::write(here.join("m.relay"), text).unwrap();
+    for (rule, is_refused) in [
+        ("Identity(SequenceConstruct(a, b)) => SequenceConstruct(Cast{to=7}(a), Cast{to=7}(b))", true),
+        ("Identity(Optional(a)) => Optional(Cast{to=7}(a))", true),
+        ("Identity(SequenceConstruct(a, b)) => SequenceConstruct(b, Neg(a))", false),
+    ] {
+        let mut relais = command();
+        relais.current_dir(&here).args(["run", "m.relay", "-o", "out.onnx", "--no-judge", "--no-reproducer"]);
+        let run = Run::of(relais.args(["--rule", rule]));
+        assert_eq!(run.status != Some(0), is_refused, "{rule}: {}", run.stderr);
+        assert_eq!(
+            run.stderr.contains("elements of type `int64` are not of type `float32`"),
+            is_refused,
+            "{}",
+            run.stderr
+        );
+    }
+}
