@@ -189,6 +189,10 @@ fn encode(cx: &EvalCx<'_>, wide: &Wide, to: ElemType, options: Options, out: &mu
                 false => (0, (1i64 << to.bits()) - 1),
             };
             check_range(cx, wide, low as f64, high as f64)?;
+            if let Wide::Real(values) = wide {
+                let has_fraction = values.iter().any(|x| x.fract() != 0.0);
+                refuse(cx, has_fraction, "onnxruntime rounds to integers of fewer than 8 bits, and does not truncate")?;
+            }
             let mask = (1u8 << to.bits()) - 1;
             put(wide, out, |x| x as i64 as u8 & mask, |x| x as u8 & mask, |x| x as u8 & mask);
         }

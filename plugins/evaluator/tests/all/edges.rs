@@ -79,6 +79,9 @@ fn uniform_arguments_give_uniform_results() {
     call("Concat", 13).attr("axis", 0).input(splat(1.0, &huge)).input(splat(2.0, &huge)).unsupported();
     let cast = call("Cast", 13).attr("to", to(ElemType::INT64)).input(splat(1.5, &huge)).eval();
     assert_eq!(cast.as_splat(), Some(&1i64.to_le_bytes()[..]));
+    let fraction = || call("Cast", 21).attr("to", to(ElemType::INT4)).input(f32s(&[2], &[-2.5, 1.0]));
+    fraction().unsupported();
+    assert_eq!(fraction().lenient().eval(), raw(ElemType::INT4, &[2], &[0x1e]));
     let narrow = call("Cast", 21).attr("to", to(ElemType::INT4)).input(splat(-1.0, &[3])).eval();
     assert_eq!(narrow.to_bytes(), &[0xff, 0x0f][..]);
     let max = call("ReduceMax", 18).input(splat(4.0, &[8, 8])).eval();
