@@ -199,6 +199,7 @@ fn tf_idf_vectorizer(cx: &EvalCx<'_>) -> Eval {
     checked_len(cx, ElemType::FLOAT, &dims)?;
     bounded_work(cx, [items.len(), longest, longest, most_skipped + 1].map(|n| n as u64))?;
     let n_grams = indexes.len();
+    checked_len(cx, ElemType::UINT32, &[n_rows as u64, n_grams as u64])?;
     let mut counts = vec![0u32; n_rows * n_grams];
     for (at, row) in items.chunks_exact(row.max(1)).enumerate() {
         for distance in 1..=most_skipped + 1 {

@@ -105,3 +105,18 @@ fn functions_map_sequences_and_loops_carry_them() {
         %y = ConcatFromSequence(%s, axis = 0, new_axis = 1); %y";
     assert_eq!(on_six(carried, 0), [(vec![5], vec![0.0, 1.0, 2.0, 3.0, 4.0])]);
 }
+
+#[test]
+fn what_takes_too_much_is_not_computed() {
+    let huge = "%h = splat(float32, (1099511627776), 1.0); %s = SequenceConstruct(%h, %h); %y = ConcatFromSequence(%s, axis = 0); %y";
+    assert!(why(huge, 0).contains("too large a value"), "{}", why(huge, 0));
+    let parts = |sizes: &str| {
+        let body = format!(
+            "%h = splat(float32, (1099511627776), 1.0); {sizes} %s = SplitToSequence(%h{}); %l = SequenceLength(%s); %l",
+            if sizes.is_empty() { "" } else { ", %k" }
+        );
+        why(&body, 0)
+    };
+    assert!(parts("").contains("too many steps"), "{}", parts(""));
+    assert!(parts("%k = const(int64, 1);").contains("too many parts"), "{}", parts("%k = const(int64, 1);"));
+}

@@ -74,7 +74,8 @@ pub(super) fn joined(what: &str, parts: &[Tensor], axis: usize) -> Result<Tensor
     if others.iter().any(|part| around(part) != around(first)) || axis >= dims.len() {
         return Err(wrong(format!("`{what}` joins values of other types")));
     }
-    dims[axis] = parts.iter().map(|part| part.dims()[axis]).sum();
+    let size = parts.iter().try_fold(0u64, |size, part| size.checked_add(part.dims()[axis]));
+    dims[axis] = size.ok_or_else(|| wrong(format!("`{what}` makes too large a value")))?;
     let along: Option<Vec<Along>> = parts.iter().map(|part| Along::of(part.dims(), axis)).collect();
     let along = along.ok_or_else(|| wrong(format!("`{what}` makes too large a value")))?;
     let outer = along[0].outer;

@@ -1,6 +1,6 @@
 //! Sequences and optionals. ONNX's operators on them are part of the interpreter: evaluators take and return tensors.
 
-use super::{Computed, Known, NotComputed, Run, Value, axis::front, axis::places, pack, wrong};
+use super::{Computed, Known, MAX_STEPS, NotComputed, Run, Value, axis::front, axis::places, not_covered, pack, wrong};
 use relais_ir::*;
 
 /// An operator that makes, changes or reads a sequence or an optional.
@@ -73,6 +73,10 @@ impl Run<'_> {
             ContainerOp::SplitToSequence => Value::Sequence(self.split_to_sequence(call)?),
             ContainerOp::ConcatFromSequence => {
                 let items = self.sequence(call, 0)?;
+                let n_bytes = items.iter().fold(0u64, |sum, item| sum.saturating_add(item.tensor.byte_len()));
+                if n_bytes > self.compute.max_bytes() {
+                    return Err(not_covered("ConcatFromSequence", "makes too large a value"));
+                }
                 let axis = call.attrs().int("axis").ok_or_else(|| wrong("`ConcatFromSequence` has no axis"))?;
                 let joined = if call.attrs().int("new_axis").unwrap_or(0) == 1 {
                     Computed::stacked("ConcatFromSequence", &items, axis)
@@ -138,20 +142,29 @@ impl Run<'_> {
                 0 => input.place(WHAT, axis, at),
                 _ => input.map(|tensor| places(WHAT, tensor, axis, at..at + 1)),
             };
-            return (0..n_places).map(part).collect();
+            let mut parts = Vec::new();
+            for at in 0..n_places {
+                self.step()?;
+                parts.push(part(at)?);
+            }
+            return Ok(parts);
         };
         let split = self.tensor(split)?;
         let not_sizes = || wrong(format!("the sizes that {} splits in do not fit", call.id));
         let sizes: Vec<usize> = match (split.to_i64(), split.dims()) {
             (Some(size), []) => {
                 let size = usize::try_from(size).ok().filter(|&size| size > 0).ok_or_else(not_sizes)?;
+                let n_parts = n_places.div_ceil(size);
+                if n_parts > MAX_STEPS {
+                    return Err(not_covered(WHAT, "makes too many parts"));
+                }
                 (0..n_places).step_by(size).map(|at| size.min(n_places - at)).collect()
             }
             _ => {
                 let sizes = split.to_i64s().ok_or_else(not_sizes)?;
                 let sizes = sizes.into_iter().map(|size| usize::try_from(size).ok().filter(|&size| size <= n_places));
                 let sizes: Vec<usize> = sizes.collect::<Option<_>>().ok_or_else(not_sizes)?;
-                if sizes.iter().sum::<usize>() != n_places {
+                if sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size)) != Some(n_places) {
                     return Err(not_sizes());
                 }
                 sizes
