@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import re
+import signal
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +16,10 @@ import onnxruntime
 
 from judge import runtimes
 
+SECONDS = 300
+"""The most that a process of a judge takes."""
+MOST_BYTES = 1 << 15
+"""The most of a message that it sends: what a pipe takes at once."""
 Judge = Callable[[Path, Mapping[str, object]], Sequence[object] | None]
 OWN_FAULTS = (
     r"FusedMatMul alpha attribute must be finite",
@@ -21,6 +27,7 @@ OWN_FAULTS = (
     r"Type 'tensor\(float8\w+\)' of input parameter",  # it drops a DequantizeLinear
     r"External data path for model loaded from bytes escapes",  # it computes a part of the model from memory
     r"Op \(QuantizeLinear\) \[TypeInferenceError\] output_dtype INT8 does not match y_zero_point type UINT8",
+    r"ended with status -11, of a Loop in an If in an If",  # `If` nodes with constant conditions, which it inlines
 )
 """What onnxruntime says where its own optimisations made something that it then refuses."""
 OPENVINO_LACKS = (
@@ -52,6 +59,44 @@ def full_checker(path: Path, feeds: Mapping[str, object]) -> None:
 
 
 def optimizing(path: Path, feeds: Mapping[str, object]) -> None:
+    """In a process of its own, which it may end."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        signal.alarm(SECONDS)
+        said = ""
+        try:
+            run_optimizing(path, feeds)
+        except Exception as error:  # it raises whatever it likes
+            said = str(error) or repr(error)
+        os.write(writer, said.encode()[:MOST_BYTES])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8", errors="replace") as pipe:
+        said = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        whole = onnx.load(path, load_external_data=False)
+        said = f"ended with status {status}{', of a Loop in an If in an If' if loops_in_choices(whole, whole.graph.node) else ''}"
+    if said:
+        raise RuntimeError(said)
+
+
+def loops_in_choices(whole: onnx.ModelProto, nodes: Sequence[onnx.NodeProto], depth: int = 0) -> bool:
+    """Whether there is a loop in a branch of an `If` in a branch of another."""
+    functions = {(function.domain, function.name): function for function in whole.functions}
+    for node in nodes:
+        if depth >= 2 and node.op_type in ("Loop", "Scan"):
+            return True
+        inner = [graph for attribute in node.attribute for graph in (attribute.g, *attribute.graphs)]
+        inner += [functions[key] for key in [(node.domain, node.op_type)] if key in functions]
+        if any(loops_in_choices(whole, graph.node, depth + (node.op_type == "If")) for graph in inner):
+            return True
+    return False
+
+
+def run_optimizing(path: Path, feeds: Mapping[str, object]) -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = runtimes.QUIET

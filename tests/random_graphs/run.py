@@ -154,7 +154,9 @@ def compare(
                     why = f"the result does not run: {error}"
             if new is not None:
                 same = functools.partial(unchanged, before, after)
-                why = differences(graphs, outputs, old, new, outcome, name, same) or refusals(after, feeds, took, stage)
+                why = differences(graphs, outputs, old, new, outcome, name, same) or refusals(
+                    after, feeds, took, lambda judged: stage(f"batch {task.batch}: {name} in {judged}")
+                )
             if why:
                 outcome.failures.append(f"batch {task.batch}, operator set {opset}, {name}: {why}")
                 keep(task, name, Path(folder), feeds)

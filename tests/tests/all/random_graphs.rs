@@ -21,5 +21,5 @@ fn random_command_lines_keep_what_models_are() {
 
 #[test]
 fn random_command_lines_notice_planted_faults() {
-    random_graphs_tests(&["test_combine"]);
+    random_graphs_tests(&["test_combine", "test_judges"]);
 }
