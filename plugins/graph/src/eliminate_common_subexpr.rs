@@ -13,15 +13,17 @@
 //!
 //! Two calls are the same when operator, arguments and attributes are; metadata does not count. Constants are the same
 //! when their bits are. Calls that are random, keep state or are not known are never merged, nor is what owns a block.
-//! A value replaces another only where it is visible: in the rest of its block and what is nested there.
+//! A value replaces another only where it is visible: in the rest of its block and what is nested there. Sequences and
+//! optionals that are results stay: an output that is another one's value needs an operator that carries it over, which
+//! older operator sets have for tensors only.
 
 use crate::counted::Counted;
 use relais_plugin_api::{
     infer::Operators,
-    ir::{BlockId, Rebuild, flag, kind},
+    ir::{BlockId, Rebuild, Type, flag, kind},
     prelude::*,
 };
-use std::convert::Infallible;
+use std::{collections::BTreeSet, convert::Infallible};
 
 /// Merges equal calls, projections, tuples and constants.
 #[function_pass(
@@ -43,6 +45,7 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     let twins = Twins::of(edit.function());
     let merge = Merge {
         ops,
+        carried: carried(edit.function()),
         latest: vec![NodeId::ABSENT; n_nodes],
         links: vec![Link { earlier: NodeId::ABSENT, hash: 0 }; n_nodes],
         slots: vec![NodeId::ABSENT; slots_for(twins.n)],
@@ -56,11 +59,19 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     }
 }
 
+/// The results of blocks that are not tensors.
+fn carried(f: &Function) -> BTreeSet<NodeId> {
+    let results = (0..f.n_blocks() as u32).flat_map(|block| f.results(BlockId(block))).copied();
+    results.filter(|&id| !id.is_absent() && matches!(f.type_of(id), Type::Sequence(_) | Type::Optional(_))).collect()
+}
+
 /// The bindings visible at the current place, for lookup. Equal bindings have the same last operand, which usually has
 /// few users nearby, so they are first looked for there: a hash table of everything would miss the cache at each
 /// binding of a large function.
 struct Merge<'a> {
     ops: &'a dyn Operators,
+    /// The results that are not tensors.
+    carried: BTreeSet<NodeId>,
     /// By node: the latest of its users that are kept in a list.
     latest: Vec<NodeId>,
     /// By binding that is in a list, of users or of a slot.
@@ -158,7 +169,7 @@ impl Rebuild for Merge<'_> {
 
     fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
         let f = cx.function();
-        if !self.is_mergeable(f, id) {
+        if !self.is_mergeable(f, id) || self.carried.contains(&id) {
             return Ok(Action::Keep);
         }
         Ok(match self.find_or_add(f, id) {

@@ -298,6 +298,7 @@ impl<'w> Writer<'w> {
             if let Some(value) = output.identity_of {
                 let fault = || OnnxError::new(ErrorKind::NotExpressible("a tuple as an output"));
                 let from = names.name(value).ok_or_else(fault)?;
+                is_carried(self.scenes[d.scene].f, value)?;
                 identities.push(bytes_field(number, &identity(from, &output.name)));
             }
         }
@@ -623,6 +624,19 @@ fn constant_of_shape_since(elem: ElemType) -> Option<i64> {
         ElemType::INT2 | ElemType::UINT2 => 25,
         _ => return None,
     })
+}
+
+/// Checks that the operator set that a function imports has an `Identity` for the type of a value.
+fn is_carried(f: &Function, value: NodeId) -> Result<()> {
+    let (since, what) = match f.type_of(value) {
+        Type::Sequence(_) => (14, "a sequence as two outputs before version 14 of the operators"),
+        Type::Optional(_) => (16, "an optional as two outputs before version 16 of the operators"),
+        _ => return Ok(()),
+    };
+    match f.opset_version("").is_none_or(|version| version >= since) {
+        true => Ok(()),
+        false => Err(OnnxError::new(ErrorKind::NotExpressible(what)).within(|| format!("`{value}`"))),
+    }
 }
 
 /// Whether the operator set that a function imports has a `Constant` of a type.

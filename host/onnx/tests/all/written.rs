@@ -72,6 +72,19 @@ fn c10_what_the_writer_adds_is_imported_too() {
 }
 
 #[test]
+fn c16_a_sequence_has_a_second_name_only_where_an_operator_carries_it_over() {
+    let source = |ty: &str, version: u32| {
+        format!("def @main(%x: {ty}[Tensor[(2), float32]]) -> (%y) #[opset = {{\"\": {version}}}] {{ %x }}\n")
+    };
+    for (ty, since) in [("Seq", 14), ("Optional", 16)] {
+        assert!(write(&parse(&source(ty, since))).is_ok(), "{ty}");
+        let error = write(&parse(&source(ty, since - 1))).unwrap_err().to_string();
+        assert!(error.contains(&format!("as two outputs before version {since} of the operators")), "{error}");
+    }
+    assert!(write(&parse("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 1}] { %x }\n")).is_ok());
+}
+
+#[test]
 fn c10_versions_that_cannot_be_are_refused() {
     for version in ["0", "-1", "2147483648"] {
         let error = write(&parse(&CALLS.replace("17", version))).unwrap_err();
