@@ -38,7 +38,7 @@ NAMES = (
     "zfnet512",
     "vgg19",
 )
-MAX_OPERATORS = {"resnet50": 123, "inception_v1": 142, "inception_v2": 164, "densenet121": 367}
+MAX_OPERATORS = {"resnet50": 123, "inception_v1": 142, "inception_v2": 164, "densenet121": 367, "shufflenet": 154}
 LOOKED_AT = frozenset({"Relu", "LRN", "BatchNormalization"})
 N_INPUTS = 3
 SEED = 20_260

@@ -226,17 +226,17 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
 }
 
-/// Of how many cases one is taken where all of them take long: of sixteen, or of as many as `RELAIS_EVERY` says.
+/// Of how many cases one is taken where all of them take long: of 32, or of as many as `RELAIS_EVERY` says.
 ///
 /// # Panics
 /// Panics if that is not a number.
 pub fn every() -> usize {
-    std::env::var("RELAIS_EVERY").map_or(16, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
+    std::env::var("RELAIS_EVERY").map_or(32, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
 }
 
-/// A quarter of a number of random cases, or all of them if `RELAIS_EVERY` is 1.
+/// An eighth of a number of random cases, or all of them if `RELAIS_EVERY` is 1.
 pub fn share(n: usize) -> usize {
-    if every() == 1 { n } else { n / 4 }
+    if every() == 1 { n } else { n / 8 }
 }
 
 /// Arguments of the judge for work that takes long with all node cases of the onnx package.

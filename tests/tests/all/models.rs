@@ -64,8 +64,9 @@ macro_rules! twins {
 }
 
 twins! {
-    twin_resnet50: "resnet50";
-    twin_inception_v1: "inception_v1" "like the others; `.ci/full large` runs it";
-    twin_inception_v2: "inception_v2" "like the others; `.ci/full large` runs it";
-    twin_densenet121: "densenet121" "like the others; `.ci/full large` runs it";
+    twin_shufflenet: "shufflenet";
+    twin_resnet50: "resnet50" "its proof runs a hundred models; `.ci/full large` runs it";
+    twin_inception_v1: "inception_v1" "like `twin_resnet50`";
+    twin_inception_v2: "inception_v2" "like `twin_resnet50`";
+    twin_densenet121: "densenet121" "like `twin_resnet50`";
 }

@@ -251,7 +251,7 @@ fn c10_models_that_were_read_load_with_a_function_that_a_pass_added() {
             fs::copy(model, written.folder.join(format!("{name}-before.onnx"))).unwrap();
         }
     }
-    written.judge(share(1800), &["--read"]);
+    written.judge(share(1700), &["--read"]);
 }
 
 /// Those that take little time; `.ci/full judge` runs all.

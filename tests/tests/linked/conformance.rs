@@ -104,7 +104,7 @@ fn each_lie_is_one_finding() {
     let liar = plugin("liar");
     // Other tests may take all the time there is: cases that are not about time get plenty.
     let settings = ["--json", "--timeout", "120", "--budget", "100000"];
-    let n_modules = share(256).to_string();
+    let n_modules = share(512).to_string();
     let others = timeless().into_iter().filter(|&name| name != RARE).flat_map(|name| ["--only", name]);
     let patient: Vec<&str> = others.chain(["--modules", &n_modules]).chain(settings).collect();
     let rare: Vec<&str> = ["--only", RARE].into_iter().chain(settings).collect();
