@@ -164,6 +164,7 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "opt_level": pass.opt_level,
         "kind": pass.level.name(),
         "phase": pass.phase.name(),
+        "runtime": pass.runtime,
         "required": pass.required,
         "extends": pass.extends,
         "doc": pass.doc,

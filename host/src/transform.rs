@@ -190,6 +190,11 @@ impl Pass {
         self.with(|facts| facts.phase = phase)
     }
 
+    /// The same for one runtime: what it makes runs in no other, and sets of passes that do not name it are without it.
+    pub fn for_runtime(self, runtime: &str) -> Self {
+        self.with(|facts| runtime.clone_into(&mut facts.runtime))
+    }
+
     /// The same that may change the interface of the entry function.
     pub fn changing_interface(self) -> Self {
         self.with(|facts| facts.changes_interface = Some(String::new()))
@@ -327,6 +332,7 @@ impl Pass {
             establishes_types: false,
             extends: None,
             phase: Phase::REWRITES,
+            runtime: String::new(),
             origin: PassOwner::Program,
             changes_interface: None,
             options: Vec::new(),

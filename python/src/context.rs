@@ -257,10 +257,15 @@ impl PyPassContext {
         let given = value::items(instruments, "`instruments`", "instruments")?;
         let new = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
         let given = given.into_iter().map(Bound::unbind).collect();
+        let mut old = std::mem::replace(&mut *self.given(), given);
+        let result = hooks(py, || self.context.override_instruments(new));
+        // A fault empties the native list, unless nothing was changed.
+        if result.is_err() && !self.context.instruments().is_empty() {
+            std::mem::swap(&mut *self.given(), &mut old);
+        }
         // Finalizers may ask this context for its instruments.
-        let old = std::mem::replace(&mut *self.given(), given);
         drop(old);
-        hooks(py, || self.context.override_instruments(new))?;
+        result?;
         log::hand_over(py)
     }
 

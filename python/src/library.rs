@@ -162,6 +162,7 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
                 "opt_level": facts.opt_level,
                 "kind": facts.level.name(),
                 "phase": facts.phase.name(),
+                "runtime": facts.runtime,
                 "required": facts.required,
                 "extends": facts.extends,
                 "doc": facts.doc,

@@ -186,6 +186,7 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("level", pass.opt_level.to_string());
     line("kind", pass.level.name().to_owned());
     line("phase", pass.phase.name().to_owned());
+    line("runtime", pass.runtime.clone());
     line("required", pass.required.join(", "));
     line("extends", pass.extends.clone().unwrap_or_default());
     line("members", pass.members.join(", "));

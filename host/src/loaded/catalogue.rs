@@ -30,6 +30,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         establishes_types: record.establishes_types,
         extends: record.extends.clone(),
         phase: record.phase,
+        runtime: record.runtime.clone(),
         origin: PassOwner::Plugin,
         changes_interface: record.changes_interface.clone(),
         options: record.options.clone(),

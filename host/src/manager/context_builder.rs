@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// A pass context being put together; names and values are checked when it is built.
 pub struct ContextBuilder<'a> {
     catalogue: &'a dyn Catalogue,
+    around: Scope,
     scope: ScopeSpec,
     /// `None` is a placeholder for the next of the named ones.
     instruments: Vec<Option<Arc<dyn PassInstrument>>>,
@@ -26,7 +27,8 @@ impl<'a> ContextBuilder<'a> {
     pub fn new(catalogue: &'a dyn Catalogue, scope: &Scope) -> Self {
         Self {
             catalogue,
-            scope: scope.into(),
+            around: scope.clone(),
+            scope: ScopeSpec::default(),
             instruments: Vec::new(),
             named: Vec::new(),
             output: Arc::new(StandardError),
@@ -84,7 +86,7 @@ impl<'a> ContextBuilder<'a> {
     /// made.
     pub fn build(self) -> Result<PassContext, Faults> {
         let run = RunSpec { instruments: self.named, ..RunSpec::default() };
-        let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };
+        let spec = PipelineSpec { around: self.around, scope: self.scope, run, ..PipelineSpec::default() };
         let pipeline = spec.resolve(self.catalogue)?;
         let mut named = pipeline.run.instruments.iter();
         let mut instruments = Vec::with_capacity(self.instruments.len());

@@ -61,6 +61,17 @@ enum Frame<'a> {
     Group { steps: &'a [usize], next: usize, end: End<'a> },
     /// A pass whose requirements run.
     Pass { pass: usize, next: usize, role: Role, lost: Option<&'a str> },
+    /// A sequence of the pipeline whose requirements run.
+    Sequence { sequence: Sequence<'a>, next: usize, lost: Option<&'a str> },
+}
+
+/// A sequence of the pipeline.
+#[derive(Clone, Copy)]
+struct Sequence<'a> {
+    name: &'a str,
+    opt_level: u8,
+    required: &'a [usize],
+    steps: &'a [usize],
 }
 
 /// The action after the steps of a group.
@@ -309,7 +320,8 @@ impl<'a> Machine<'a> {
         let pipeline = self.pipeline;
         self.scopes.push(&pipeline.scope);
         self.check_steps(watch)?;
-        self.sequence(watch, sequence_info(&pipeline.name, 0), &pipeline.steps)?;
+        let whole = Sequence { name: &pipeline.name, opt_level: 0, required: &[], steps: &pipeline.steps };
+        self.sequence(watch, whole, 0, None)?;
         self.drain(watch)
     }
 
@@ -320,11 +332,13 @@ impl<'a> Machine<'a> {
                 Frame::Group { steps, next, end } => match steps.get(next) {
                     Some(&step) if !self.is_stopped() => {
                         self.frames.push(Frame::Group { steps, next: next + 1, end });
-                        self.step(watch, step)
+                        self.step(step);
+                        Ok(())
                     }
                     _ => self.end(watch, steps, end),
                 },
-                Frame::Pass { .. } if self.is_stopped() => Ok(()),
+                Frame::Pass { .. } | Frame::Sequence { .. } if self.is_stopped() => Ok(()),
+                Frame::Sequence { sequence, next, lost } => self.sequence(watch, sequence, next, lost),
                 Frame::Pass { pass, next, role, lost } => self.pass(watch, pass, next, role, lost),
             };
             if let Err(stop) = result {
@@ -357,7 +371,7 @@ impl<'a> Machine<'a> {
         self.scopes.last().expect("the pipeline's own scope is never closed")
     }
 
-    fn step(&mut self, watch: &Watch, node: usize) -> Result<(), Stop> {
+    fn step(&mut self, node: usize) {
         let pipeline = self.pipeline;
         match &pipeline.nodes[node] {
             ResolvedStep::Pass(pass) => {
@@ -365,43 +379,79 @@ impl<'a> Machine<'a> {
                 if self.scope().enables(&facts.name, facts.opt_level) {
                     self.frames.push(Frame::Pass { pass: *pass, next: 0, role: Role::Step, lost: None });
                 }
-                Ok(())
             }
-            ResolvedStep::Sequence { name, opt_level, steps } => {
-                if !self.scope().enables(name, *opt_level) {
-                    return Ok(());
+            &ResolvedStep::Sequence { ref name, opt_level, ref required, ref steps } => {
+                if self.scope().enables(name, opt_level) {
+                    let sequence = Sequence { name, opt_level, required, steps };
+                    self.frames.push(Frame::Sequence { sequence, next: 0, lost: None });
                 }
-                self.sequence(watch, sequence_info(name, *opt_level), steps)
             }
             ResolvedStep::Fixpoint { steps, max_rounds } => {
                 self.n_fixpoints += 1;
                 let end = End::Fixpoint { round: 1, max_rounds: *max_rounds, version: self.state.version() };
                 self.frames.push(Frame::Group { steps, next: 0, end });
-                Ok(())
             }
             ResolvedStep::Scope { scope, steps } => {
                 self.scopes.push(scope);
                 self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
-                Ok(())
             }
             ResolvedStep::When { operators, steps } => {
                 if self.state.calls_any(operators) {
                     self.frames.push(Frame::Group { steps, next: 0, end: End::Nothing });
                 }
-                Ok(())
             }
         }
     }
 
-    /// Begins a sequence that is on: it may be vetoed, and its hooks are around those of its members.
-    fn sequence(&mut self, watch: &Watch, info: PassInfo<'a>, steps: &'a [usize]) -> Result<(), Stop> {
-        if !self.may_run(watch, &info)? {
-            watch.skipped(self.state.module(), &info, &SkipReason::Vetoed);
+    /// Goes on with a sequence that is on: its next requirement, or itself. It may be vetoed, and its hooks are around those
+    /// of its members.
+    fn sequence(
+        &mut self,
+        watch: &Watch,
+        sequence: Sequence<'a>,
+        next: usize,
+        lost: Option<&'a str>,
+    ) -> Result<(), Stop> {
+        let Sequence { name, opt_level, required, steps } = sequence;
+        let lost = self.lost(required, next, lost);
+        if let Some(&requirement) = required.get(next) {
+            self.frames.push(Frame::Sequence { sequence, next: next + 1, lost });
+            return self.requirement(watch, requirement, self.is_transitive());
+        }
+        let info = PassInfo { name, plugin: "", level: Level::SEQUENTIAL, opt_level, required: &[] };
+        let reason = match lost {
+            Some(lost) => Some(self.without(name, lost)),
+            None => (!self.may_run(watch, &info)?).then_some(SkipReason::Vetoed),
+        };
+        if let Some(reason) = reason {
+            watch.skipped(self.state.module(), &info, &reason);
             return Ok(());
         }
         watch.before(self.state.module(), &info)?;
         self.frames.push(Frame::Group { steps, next: 0, end: End::Hooks(info) });
         Ok(())
+    }
+
+    fn is_transitive(&self) -> bool {
+        self.pipeline.run.dependencies == Dependencies::Transitive
+    }
+
+    /// The first requirement that did not run, once the one before `next` has had its turn (rule R6).
+    fn lost(&mut self, required: &[usize], next: usize, lost: Option<&'a str>) -> Option<&'a str> {
+        let last = std::mem::replace(&mut self.last, Turn::Done);
+        let pipeline = self.pipeline;
+        match next.checked_sub(1) {
+            Some(before) if self.is_transitive() && last == Turn::Lost => {
+                lost.or(Some(&pipeline.passes[required[before]].facts.name))
+            }
+            _ => lost,
+        }
+    }
+
+    /// Says that something is skipped since a requirement did not run.
+    fn without(&mut self, name: &str, lost: &str) -> SkipReason {
+        self.report.warnings.push(format!("`{name}` is skipped: `{lost}`, which it requires, did not run"));
+        SkipReason::RequirementLost(lost.to_owned())
     }
 
     fn end(&mut self, watch: &Watch, steps: &'a [usize], end: End<'a>) -> Result<(), Stop> {
@@ -440,28 +490,15 @@ impl<'a> Machine<'a> {
     }
 
     /// Goes on with a pass: its next requirement, or itself.
-    fn pass(
-        &mut self,
-        watch: &Watch,
-        pass: usize,
-        next: usize,
-        role: Role,
-        mut lost: Option<&'a str>,
-    ) -> Result<(), Stop> {
+    fn pass(&mut self, watch: &Watch, pass: usize, next: usize, role: Role, lost: Option<&'a str>) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         let instance = &pipeline.passes[pass];
-        let is_transitive = pipeline.run.dependencies == Dependencies::Transitive;
+        let is_transitive = self.is_transitive();
         let required: &'a [usize] = match (is_transitive, role) {
             (false, Role::Requirement) => &[],
             _ => &instance.required,
         };
-        if let (true, Some(before)) = (is_transitive, next.checked_sub(1)) {
-            // The requirement before this one has had its turn.
-            if self.last == Turn::Lost {
-                lost = lost.or(Some(&pipeline.passes[required[before]].facts.name));
-            }
-        }
-        self.last = Turn::Done;
+        let lost = self.lost(required, next, lost);
         if let Some(&requirement) = required.get(next) {
             self.frames.push(Frame::Pass { pass, next: next + 1, role, lost });
             return self.requirement(watch, requirement, is_transitive);
@@ -469,11 +506,7 @@ impl<'a> Machine<'a> {
         let facts = &instance.facts;
         let info = PassInfo::from(&**facts);
         let reason = match lost {
-            Some(name) => {
-                let message = format!("`{}` is skipped: `{name}`, which it requires, did not run", facts.name);
-                self.report.warnings.push(message);
-                Some(SkipReason::RequirementLost(name.to_owned()))
-            }
+            Some(lost) => Some(self.without(&facts.name, lost)),
             None if self.quarantine().contains(blamed(facts)) => Some(SkipReason::Quarantined),
             None if role == Role::Step && self.is_settled(pass) => Some(SkipReason::Settled),
             None => {
@@ -558,8 +591,4 @@ impl<'a> Machine<'a> {
 /// Returns the name to exclude when a pass fails: its plugin, or the pass itself if it is the program's own.
 pub(super) fn blamed(facts: &PassFacts) -> &str {
     if facts.plugin.is_empty() { &facts.name } else { &facts.plugin }
-}
-
-fn sequence_info(name: &str, opt_level: u8) -> PassInfo<'_> {
-    PassInfo { name, plugin: "", level: Level::SEQUENTIAL, opt_level, required: &[] }
 }

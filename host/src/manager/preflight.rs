@@ -49,9 +49,12 @@ impl<'a> Machine<'a> {
                             todo.push(Todo::Pass(*pass, place, true));
                         }
                     }
-                    ResolvedStep::Sequence { name, opt_level, steps: within } => {
+                    ResolvedStep::Sequence { name, opt_level, required, steps: within } => {
                         if self.scope().enables(name, *opt_level) {
                             todo.append(&mut steps(within, &place, format_args!("sequence `{name}`, step")));
+                            let before = join(&place, format_args!("required by `{name}`"));
+                            let required = required.iter().rev().filter(|required| !asked.contains(*required));
+                            todo.extend(required.map(|&required| Todo::Pass(required, before.clone(), is_transitive)));
                         }
                     }
                     ResolvedStep::Fixpoint { steps: within, .. } => {

@@ -199,6 +199,50 @@ fn r11_sequences_are_switched_by_name_and_level_and_filter_their_members() {
 }
 
 #[test]
+fn r11_a_sequence_of_a_pipeline_runs_what_it_requires_first() {
+    let fakes = fakes();
+    let text =
+        |head: &str| format!("{head}\nsteps = [{{ sequence = [\"D\", \"N\"], name = \"s\", required = [\"B\"] }}]");
+    assert_eq!(ran(&text(""), &fakes), "A B N");
+    assert_eq!(ran(&text("dependencies = \"direct\""), &fakes), "B N");
+    assert_eq!(ran(&text("dependencies = \"assumed\""), &fakes), "N");
+    assert_eq!(ran(&text("disabled = [\"s\"]"), &fakes), "");
+    // It does not run again while it holds.
+    let twice = "steps = [{ sequence = [\"D\"], required = [\"N\"] }, { sequence = [\"A\"], required = [\"N\"] }]";
+    assert_eq!(ran(twice, &fakes), "N A");
+    // It is on whatever its level, and instruments see it before the sequence.
+    let late = "name = \"p\"\nsteps = [{ sequence = [\"N\"], name = \"s\", required = [\"D\"] }]";
+    let (result, scribe) = watched(late, &fakes, Scribe::default());
+    assert!(result.is_ok());
+    assert_eq!(fakes.ran(), "D N");
+    assert_eq!(scribe.said(), "before p, before D, after D, before s, before N, after N, after s, after p, exit ");
+    // Vetoed, it takes the sequence along (rule R6).
+    let (result, scribe) = watched(&text("name = \"p\""), &fakes, Scribe { vetoes: vec!["B"], ..Scribe::default() });
+    assert_eq!(fakes.ran(), "");
+    assert_eq!(result.unwrap().1.warnings, ["`s` is skipped: `B`, which it requires, did not run"]);
+    assert!(scribe.said().contains("skipped s (`B`, which it requires"), "{}", scribe.said());
+    let (result, _) =
+        watched(&text("dependencies = \"direct\""), &fakes, Scribe { vetoes: vec!["B"], ..Scribe::default() });
+    assert!(result.is_ok());
+    assert_eq!(fakes.ran(), "N");
+}
+
+#[test]
+fn r02_passes_for_a_runtime_are_in_sets_that_name_it() {
+    let fakes = Fakes::default()
+        .pass("a", 1, &[], Does::Nothing)
+        .pass("b", 1, &[], Does::Nothing)
+        .for_runtime("acme")
+        .pass("c", 1, &[], Does::Nothing)
+        .for_runtime("other");
+    assert_eq!(ran("steps = [{ passes = \"level==1\" }]", &fakes), "a");
+    assert_eq!(ran("steps = [{ passes = \"level==1\", runtime = \"acme\" }]", &fakes), "a b");
+    assert_eq!(ran("steps = [{ passes = \"level==1\", runtime = \"other\" }]", &fakes), "a c");
+    // A step that names a pass runs it.
+    assert_eq!(ran("steps = [\"b\"]", &fakes), "b");
+}
+
+#[test]
 fn r11_sequential_passes_of_plugins_run_their_requirements_and_members() {
     let fakes = fakes();
     let (result, scribe) = watched("name = \"p\"\nsteps = [\"Seq\"]", &fakes, Scribe::default());

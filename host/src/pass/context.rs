@@ -4,12 +4,13 @@ use super::{
     Scope,
     instrument::{Hook, HookFault, PassInstrument},
 };
-use relais_plugin_api::boundary::guard::caught;
+use relais_plugin_api::{boundary::guard::caught, diagnostics::PassError};
 use std::{
     cell::RefCell,
     fmt,
     marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
 };
 
 /// The settings of the passes that run in it: levels, lists, options, instruments.
@@ -17,9 +18,43 @@ use std::{
 pub struct PassContext {
     scope: Scope,
     /// Shared by the contexts of a run's scopes.
-    instruments: Arc<Mutex<Vec<Arc<dyn PassInstrument>>>>,
+    instruments: Arc<Instruments>,
     /// The first hook that failed for a pass that another pass ran.
     fault: Mutex<Option<HookFault>>,
+}
+
+type List = Vec<Arc<dyn PassInstrument>>;
+
+#[derive(Default)]
+struct Instruments {
+    list: Mutex<List>,
+    /// The hooks that enter or leave the context, while they run.
+    changing: Mutex<Vec<(ThreadId, Arc<dyn PassInstrument>, Hook)>>,
+}
+
+impl Instruments {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changing(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<dyn PassInstrument>, Hook)>> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls a hook that enters or leaves the context.
+    fn change(&self, instrument: &Arc<dyn PassInstrument>, hook: Hook) -> Result<(), HookFault> {
+        let thread = thread::current().id();
+        self.changing().push((thread, instrument.clone(), hook));
+        let result = caught(|| match hook {
+            Hook::Enter => instrument.enter(),
+            _ => instrument.exit(),
+        });
+        let mut changing = self.changing();
+        let own = changing.iter().rposition(|(of, ..)| *of == thread).map(|at| changing.remove(at));
+        drop(changing);
+        drop(own);
+        result.and_then(|done| done).map_err(|error| HookFault::new(&**instrument, hook, error))
+    }
 }
 
 /// An error of a context.
@@ -97,7 +132,8 @@ impl PassContext {
 
     /// The same with instruments.
     pub fn with_instruments(self, instruments: Vec<Arc<dyn PassInstrument>>) -> Self {
-        Self { instruments: Arc::new(Mutex::new(instruments)), ..self }
+        let list = Mutex::new(instruments);
+        Self { instruments: Arc::new(Instruments { list, ..Instruments::default() }), ..self }
     }
 
     /// A context with other settings and the same instruments as this one.
@@ -127,7 +163,7 @@ impl PassContext {
 
     /// Its instruments, in order.
     pub fn instruments(&self) -> Vec<Arc<dyn PassInstrument>> {
-        self.lock().clone()
+        self.instruments.list().clone()
     }
 
     /// Keeps the fault of a hook until the caller of the pass asks for it.
@@ -162,13 +198,22 @@ impl PassContext {
         }
     }
 
-    /// Replaces its instruments: the old ones exit, the new ones enter.
+    /// Replaces its instruments: the old ones exit, the new ones enter. Within a run, the old ones are told nothing more,
+    /// and the new ones are told of the passes about which instruments are asked from then on.
     ///
     /// # Errors
-    /// When an old one fails to exit, none are installed; when a new one fails to enter, none stay.
+    /// When an old one fails to exit, none are installed; when a new one fails to enter, none stay. A hook that enters or
+    /// leaves this context cannot replace its instruments: nothing is changed.
     pub fn override_instruments(&self, instruments: Vec<Arc<dyn PassInstrument>>) -> Result<(), HookFault> {
+        let thread = thread::current().id();
+        let within = self.instruments.changing().iter().rev().find(|(of, ..)| *of == thread).cloned();
+        if let Some((_, instrument, hook)) = within {
+            let error = PassError::new("it replaces the instruments of the context that is being entered or left");
+            let error = error.help("replace them in another hook, or before the context is entered");
+            return Err(HookFault::new(&*instrument, hook, error));
+        }
         self.exit_instruments()?;
-        *self.lock() = instruments;
+        *self.instruments.list() = instruments;
         self.enter_instruments()
     }
 
@@ -191,21 +236,13 @@ impl PassContext {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn PassInstrument>>> {
-        self.instruments.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn enter_instruments(&self) -> Result<(), HookFault> {
         let instruments = self.instruments();
         for (i, instrument) in instruments.iter().enumerate() {
-            let Err(error) = caught(|| instrument.enter()).and_then(|done| done) else { continue };
-            let mut fault = HookFault::new(&**instrument, Hook::Enter, error);
-            for entered in instruments[..i].iter().rev() {
-                if let Err(error) = caught(|| entered.exit()).and_then(|done| done) {
-                    fault.also.push(HookFault::new(&**entered, Hook::Exit, error));
-                }
-            }
-            self.lock().clear();
+            let Err(mut fault) = self.instruments.change(instrument, Hook::Enter) else { continue };
+            let entered = instruments[..i].iter().rev();
+            fault.also.extend(entered.filter_map(|entered| self.instruments.change(entered, Hook::Exit).err()));
+            self.instruments.list().clear();
             return Err(fault);
         }
         Ok(())
@@ -213,9 +250,9 @@ impl PassContext {
 
     pub(crate) fn exit_instruments(&self) -> Result<(), HookFault> {
         for instrument in self.instruments() {
-            if let Err(error) = caught(|| instrument.exit()).and_then(|done| done) {
-                self.lock().clear();
-                return Err(HookFault::new(&*instrument, Hook::Exit, error));
+            if let Err(fault) = self.instruments.change(&instrument, Hook::Exit) {
+                self.instruments.list().clear();
+                return Err(fault);
             }
         }
         Ok(())
@@ -295,7 +332,6 @@ fn pop(id: u64) -> Result<(), HookFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relais_plugin_api::diagnostics::PassError;
 
     type PassMessage = Arc<Mutex<Vec<String>>>;
 

@@ -39,6 +39,8 @@ pub struct PassFacts {
     pub extends: Option<String>,
     /// When it runs among all passes of a level.
     pub phase: Phase,
+    /// The runtime that it is for; empty if what it makes runs in any. A set of passes that does not name it is without it.
+    pub runtime: String,
     /// The option that asks it to change the interface of the entry function; without one it never does. A pass of the
     /// program may need none, which the empty name says.
     pub changes_interface: Option<String>,

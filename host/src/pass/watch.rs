@@ -17,6 +17,9 @@ pub(crate) struct Watch {
     /// For each pass under way, the instruments that were told of its beginning: only they are told how it ends (rule
     /// R17).
     begun: Mutex<Vec<List>>,
+    /// For each pass that instruments were asked about and that has not begun, those that were asked: only they are told
+    /// of its beginning.
+    asked: Mutex<Vec<(String, List)>>,
     /// The first fault of a hook that has no way to fail.
     fault: Mutex<Option<HookFault>>,
 }
@@ -61,9 +64,22 @@ impl Watch {
         lock(&self.fault).take()
     }
 
-    /// Calls a hook that returns nothing for every instrument of a list.
+    /// Whether an instrument watches now. Another one's hook may have replaced it.
+    fn has(&self, instrument: &Arc<dyn PassInstrument>) -> bool {
+        let is_it = |other: &Arc<dyn PassInstrument>| Arc::ptr_eq(other, instrument);
+        self.contexts.iter().any(|context| context.instruments().iter().any(is_it))
+    }
+
+    /// The instruments that were asked about a pass; none if there was no question.
+    fn take_asked(&self, pass: &PassInfo<'_>) -> Option<List> {
+        let mut asked = lock(&self.asked);
+        let at = asked.iter().rposition(|(name, _)| name == pass.name)?;
+        Some(asked.remove(at).1)
+    }
+
+    /// Calls a hook that returns nothing for every instrument of a list that watches.
     fn tell(&self, list: &[Arc<dyn PassInstrument>], hook: Hook, tell: impl Fn(&dyn PassInstrument)) {
-        for instrument in list {
+        for instrument in list.iter().filter(|instrument| self.has(instrument)) {
             if let Err(error) = caught(|| tell(&**instrument)) {
                 lock(&self.fault).get_or_insert_with(|| fault(instrument, hook, error));
             }
@@ -72,39 +88,49 @@ impl Watch {
 
     /// Asks every one; one no is enough.
     pub fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, HookFault> {
-        let mut all = true;
+        let (mut all, mut asked) = (true, Vec::new());
         for instrument in self.list() {
-            let answer = caught(|| instrument.should_run(module, pass)).and_then(|answer| answer);
-            all &= answer.map_err(|error| fault(&instrument, Hook::ShouldRun, error))?;
+            if self.has(&instrument) {
+                let answer = caught(|| instrument.should_run(module, pass)).and_then(|answer| answer);
+                all &= answer.map_err(|error| fault(&instrument, Hook::ShouldRun, error))?;
+                asked.push(instrument);
+            }
+        }
+        if all {
+            lock(&self.asked).push((pass.name.to_owned(), asked));
         }
         Ok(all)
     }
 
     /// Instruments whose `before` was called receive `failed` when a later one fails.
     pub fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
-        let list = self.list();
-        for (i, instrument) in list.iter().enumerate() {
-            if let Err(error) = caught(|| instrument.before(module, pass)).and_then(|done| done) {
-                self.tell(&list[..i], Hook::Failed, |instrument| instrument.failed(pass, &error));
-                return Err(fault(instrument, Hook::Before, error));
+        let mut told = List::new();
+        for instrument in self.take_asked(pass).unwrap_or_else(|| self.list()) {
+            if !self.has(&instrument) {
+                continue;
             }
+            if let Err(error) = caught(|| instrument.before(module, pass)).and_then(|done| done) {
+                self.tell(&told, Hook::Failed, |instrument| instrument.failed(pass, &error));
+                return Err(fault(&instrument, Hook::Before, error));
+            }
+            told.push(instrument);
         }
-        lock(&self.begun).push(list);
+        lock(&self.begun).push(told);
         Ok(())
     }
 
-    /// The instruments that were told of the pass's beginning and still watch; the pass ends.
+    /// The instruments that were told of the pass's beginning; the pass ends.
     fn ended(&self) -> List {
-        let mut begun = lock(&self.begun).pop().unwrap_or_default();
-        let now = self.list();
-        begun.retain(|instrument| now.iter().any(|other| Arc::ptr_eq(other, instrument)));
-        begun
+        lock(&self.begun).pop().unwrap_or_default()
     }
 
     /// Instruments whose `after` did not run receive `failed` when one fails.
     pub fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
         let list = self.ended();
         for (i, instrument) in list.iter().enumerate() {
+            if !self.has(instrument) {
+                continue;
+            }
             if let Err(error) = caught(|| instrument.after(module, pass)).and_then(|done| done) {
                 self.tell(&list[i..], Hook::Failed, |instrument| instrument.failed(pass, &error));
                 return Err(fault(instrument, Hook::After, error));
@@ -114,6 +140,7 @@ impl Watch {
     }
 
     pub fn skipped(&self, module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        drop(self.take_asked(pass));
         self.tell(&self.list(), Hook::Skipped, |instrument| instrument.skipped(module, pass, reason));
     }
 

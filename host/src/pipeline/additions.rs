@@ -40,6 +40,14 @@ pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<Pa
             ));
             continue;
         }
+        if !facts.runtime.is_empty() && super::EXTENSION_POINTS.contains(&point.as_str()) {
+            warnings.push(format!(
+                "pass `{name}` of plugin `{plugin} {plugin_version}` extends `{point}`, but is not added: it is for the \
+                 runtime `{}`, and that point is of pipelines for any",
+                facts.runtime
+            ));
+            continue;
+        }
         if let Some(option) = mandatory(&facts.options).first() {
             warnings.push(format!(
                 "pass `{name}` of plugin `{plugin} {plugin_version}` extends `{point}`, but is not added: it needs its \

@@ -66,12 +66,20 @@ impl Fakes {
             establishes_types: false,
             extends: None,
             phase: Phase::REWRITES,
+            runtime: String::new(),
             origin: PassOwner::Plugin,
             changes_interface: None,
             options: Vec::new(),
             doc: String::new(),
         };
         self.passes.push((Arc::new(facts), does));
+        self
+    }
+
+    /// Lets the last pass be for a runtime.
+    pub fn for_runtime(mut self, runtime: &str) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().runtime = runtime.into();
         self
     }
 

@@ -127,6 +127,7 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
         "sequence": steps(),
         "name": { "type": "string", "minLength": 1, "description": "to be disabled and required by" },
         "opt_level": level,
+        "required": { "type": "array", "description": "passes that run before it", "items": { "$ref": "#/definitions/pass_name" } },
     });
     kinds.push(object("steps that are switched together", sequence, &["sequence"]));
     let rounds =
@@ -138,7 +139,10 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
     kinds.push(object("steps in a context of their own", scoped, &["scope"]));
     let include = json!({ "include": { "type": "string", "minLength": 1, "description": "a file, `builtin:NAME`, or the name of a plugin's pipeline" } });
     kinds.push(object("the steps of another file", include, &["include"]));
-    let levels = json!({ "passes": { "type": "string", "pattern": "^\\s*level\\s*(<=|<|==|=|>=|>)\\s*[0-9]+\\s*$" } });
+    let levels = json!({
+        "passes": { "type": "string", "pattern": "^\\s*level\\s*(<=|<|==|=|>=|>)\\s*[0-9]+\\s*$" },
+        "runtime": { "type": "string", "minLength": 1, "description": "a runtime whose passes are among them" },
+    });
     kinds.push(object("every pass of some levels", levels, &["passes"]));
     let name = json!({ "type": "string", "minLength": 1 });
     let when = json!({

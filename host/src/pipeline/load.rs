@@ -203,7 +203,7 @@ impl PipelineSpec {
             nodes,
             origins,
             sources,
-            settings: Vec::new(),
+            ..Self::default()
         };
         (spec, faults)
     }

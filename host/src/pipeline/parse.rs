@@ -37,11 +37,11 @@ const PIPELINE_KEYS: &[&str] = &[
 ];
 const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "on_failure", "verify"];
 const PASS_KEYS: &[&str] = &["pass", "options"];
-const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level"];
+const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level", "required"];
 const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
 const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config"];
 const INCLUDE_KEYS: &[&str] = &["include"];
-const LEVELS_KEYS: &[&str] = &["passes"];
+const LEVELS_KEYS: &[&str] = &["passes", "runtime"];
 const WHEN_KEYS: &[&str] = &["when_operator", "steps"];
 const EXTENSION_KEYS: &[&str] = &["extension", "then"];
 const STEP_KINDS: &[(&str, &[&str])] = &[
@@ -169,7 +169,8 @@ impl FileParser<'_> {
         for (key, steps) in pairs {
             let point = Written::at(self.place(key), key.get_ref().to_string());
             let place = self.place(steps);
-            let node = self.add(place, StepSpec::Sequence { name: None, opt_level: 0, steps: Vec::new() });
+            let list = StepSpec::Sequence { name: None, opt_level: 0, required: Vec::new(), steps: Vec::new() };
+            let node = self.add(place, list);
             self.out.extends.push(Extend { point, node });
             todo.push((steps, Some(node)));
         }
@@ -213,6 +214,7 @@ impl FileParser<'_> {
             "sequence" => StepSpec::Sequence {
                 name: get("name").and_then(|value| self.string(value, "name")),
                 opt_level: get("opt_level").and_then(|value| self.level(value, "opt_level")).unwrap_or(0),
+                required: get("required").map_or_else(Vec::new, |value| self.names(value, "required")),
                 steps: Vec::new(),
             },
             "fixpoint" => StepSpec::Fixpoint {
@@ -249,7 +251,7 @@ impl FileParser<'_> {
                     self.fault(fault.help("write `level<=N`, `level<N`, `level==N`, `level>=N` or `level>N`"));
                     return None;
                 };
-                StepSpec::Levels(set)
+                StepSpec::Levels { set, runtime: get("runtime").and_then(|value| self.string(value, "runtime")) }
             }
             "when_operator" => {
                 let Some(steps) = get("steps") else {
@@ -267,7 +269,7 @@ impl FileParser<'_> {
             }
             _ => return None,
         };
-        let has_steps = !matches!(step, StepSpec::Pass { .. } | StepSpec::Levels(_));
+        let has_steps = !matches!(step, StepSpec::Pass { .. } | StepSpec::Levels { .. });
         let node = self.add(place, step);
         if has_steps {
             todo.push((main, Some(node)));

@@ -119,8 +119,14 @@ impl Pipeline {
                         }));
                         continue;
                     }
-                    ResolvedStep::Sequence { name, opt_level, steps } => {
-                        let tail = format!("], name = {}, opt_level = {opt_level} }},\n", quote(name));
+                    ResolvedStep::Sequence { name, opt_level, required, steps } => {
+                        let names =
+                            required.iter().map(|&pass| Value::Str(self.passes[pass].facts.name.clone())).collect();
+                        let required = match required.is_empty() {
+                            true => String::new(),
+                            false => format!(", required = {}", toml(&Value::List(names))),
+                        };
+                        let tail = format!("], name = {}, opt_level = {opt_level}{required} }},\n", quote(name));
                         ("{ sequence = [\n", tail, steps)
                     }
                     ResolvedStep::Fixpoint { steps, max_rounds } => {

@@ -2,7 +2,7 @@
 //! it.
 
 use super::{
-    fault::{Code, PipelineFault},
+    fault::{Code, PipelineFault, Place},
     resolved::ResolvedStep,
     resolver::Resolver,
     schema::mandatory,
@@ -38,7 +38,16 @@ pub(super) fn check(resolver: &mut Resolver<'_>, enabled: &[BTreeSet<usize>], mo
     for (scope, passes) in enabled.iter().enumerate() {
         let mut done = BTreeMap::new();
         for &pass in passes {
-            check.follow(resolver, scope, pass, &mut done);
+            check.follow(resolver, scope, (pass, Role::Step), &mut done);
+        }
+    }
+    for (scope, name, place, required) in resolver.requiring.clone() {
+        let mut done = BTreeMap::new();
+        for pass in required {
+            let label = format!("`{name}` requires `{}`", resolver.passes[pass].facts.name);
+            if check.is_usable(resolver, scope, &name, pass, place, label) {
+                check.follow(resolver, scope, (pass, check.role_of_requirements()), &mut done);
+            }
         }
     }
 }
@@ -46,7 +55,7 @@ pub(super) fn check(resolver: &mut Resolver<'_>, enabled: &[BTreeSet<usize>], mo
 struct Check {
     mode: Dependencies,
     /// Dependent, requirement and code of each reported fault: no fault is reported twice.
-    reported: BTreeSet<(usize, String, Code)>,
+    reported: BTreeSet<(String, String, Code)>,
 }
 
 /// A pass on the way, and how far its successors were followed.
@@ -74,14 +83,14 @@ impl Check {
         &mut self,
         resolver: &mut Resolver<'_>,
         scope: usize,
-        start: usize,
+        start: (usize, Role),
         done: &mut BTreeMap<(usize, Role), State>,
     ) {
-        if done.contains_key(&(start, Role::Step)) {
+        if done.contains_key(&start) {
             return;
         }
         let mut way: Vec<(Frame, Role)> = Vec::new();
-        let mut enter = Some((start, Role::Step));
+        let mut enter = Some(start);
         loop {
             if let Some((pass, role)) = enter.take() {
                 done.insert((pass, role), State::OnTheWay);
@@ -131,7 +140,9 @@ impl Check {
         if role == Role::Step {
             self.missing(resolver, pass, chain);
             for required in resolver.passes[pass].required.clone() {
-                if self.is_usable(resolver, scope, pass, required, chain) {
+                let dependent = resolver.passes[pass].facts.name.clone();
+                let label = self.chain(resolver, chain, &resolver.passes[required].facts.name);
+                if self.is_usable(resolver, scope, &dependent, required, resolver.places[chain[0]], label) {
                     successors.push(required);
                 }
             }
@@ -162,7 +173,7 @@ impl Check {
                 NoPass::Refused { .. } => Code::Refused,
                 _ => Code::Ambiguous,
             };
-            if !self.reported.insert((pass, name.clone(), code)) {
+            if !self.reported.insert((resolver.passes[pass].facts.name.clone(), name.clone(), code)) {
                 continue;
             }
             let mut fault = resolver.no_pass(&name, resolver.places[chain[0]], &why);
@@ -184,17 +195,15 @@ impl Check {
         &mut self,
         resolver: &mut Resolver<'_>,
         scope: usize,
-        pass: usize,
+        dependent: &str,
         required: usize,
-        chain: &[usize],
+        place: Option<Place>,
+        label: String,
     ) -> bool {
         let facts = resolver.passes[required].facts.clone();
-        let place = resolver.places[chain[0]];
-        let dependent = resolver.passes[pass].facts.name.clone();
-        let label = self.chain(resolver, chain, &facts.name);
         let needed = mandatory(&facts.options);
         if !needed.is_empty() {
-            if self.reported.insert((pass, facts.name.clone(), Code::RequirementOptions)) {
+            if self.reported.insert((dependent.to_owned(), facts.name.clone(), Code::RequirementOptions)) {
                 let message = format!("`{dependent}` requires `{}`, which cannot be made without options", facts.name);
                 let fault = PipelineFault::new(Code::RequirementOptions, place, message).label(label);
                 let note = format!("it has no default for {}", and_list(&needed));
@@ -208,7 +217,7 @@ impl Check {
         }
         // TVM's algorithm does not look at `disabled` here.
         if self.mode == Dependencies::Transitive && resolver.scopes[scope].disabled.contains(&facts.name) {
-            if self.reported.insert((pass, facts.name.clone(), Code::RequirementDisabled)) {
+            if self.reported.insert((dependent.to_owned(), facts.name.clone(), Code::RequirementDisabled)) {
                 let message = format!("`{dependent}` requires `{}`, which is disabled", facts.name);
                 let disabled_at = resolver.disabled_at.get(&facts.name).copied().flatten();
                 let fault = PipelineFault::new(Code::RequirementDisabled, place, message)
@@ -225,7 +234,7 @@ impl Check {
     fn cycle(&mut self, resolver: &mut Resolver<'_>, cycle: &[usize]) {
         let name = |pass: usize| resolver.passes[pass].facts.name.clone();
         let [.., last, first] = cycle else { return };
-        if !self.reported.insert((*last, name(*first), Code::RequirementCycle)) {
+        if !self.reported.insert((name(*last), name(*first), Code::RequirementCycle)) {
             return;
         }
         let names: Vec<String> = cycle.iter().map(|&pass| format!("`{}`", name(pass))).collect();

@@ -6,13 +6,13 @@ use super::{
     requirements,
     resolved::*,
     resolver::{ANONYMOUS, Makes, Resolver},
-    schema::mandatory,
+    schema::{mandatory, shorten},
     spec::*,
     watchers,
 };
 use crate::{
     pass::{Catalogue, Dependencies, Member, OperatorName, PassFacts, Scope},
-    words::nearest,
+    words::{and_list, nearest},
 };
 use relais_plugin_api::{
     boundary::record::{Level, Phase},
@@ -21,6 +21,7 @@ use relais_plugin_api::{
 use semver::Version;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    slice,
     sync::Arc,
 };
 
@@ -99,8 +100,7 @@ impl<'a> Resolver<'a> {
         (self.additions, self.warnings) = additions::additions(self);
         let plugins = self.plugins();
         let set = self.settings();
-        let config = [spec.scope.config.clone(), set].concat();
-        let scope = self.scope(&ScopeSpec { config, ..spec.scope.clone() }, &Scope::default());
+        let scope = self.scope(&spec.scope, &spec.around, &set);
         self.scopes.push(scope);
         let steps_of = self.steps();
         self.expand();
@@ -207,8 +207,8 @@ impl<'a> Resolver<'a> {
         demands
     }
 
-    /// Returns the settings of a context on top of those of the enclosing one.
-    fn scope(&mut self, spec: &ScopeSpec, around: &Scope) -> Scope {
+    /// Returns the settings of a context on top of those of the enclosing one, with options that are set from outside.
+    fn scope(&mut self, spec: &ScopeSpec, around: &Scope, set: &[SpecEntry]) -> Scope {
         let mut scope = around.clone();
         scope.opt_level = spec.opt_level.unwrap_or(around.opt_level);
         for name in &spec.required {
@@ -220,15 +220,17 @@ impl<'a> Resolver<'a> {
                 scope.disabled.insert(full);
             }
         }
-        let around = Value::Struct(std::mem::take(&mut scope.config).into_iter().collect());
-        scope.config = self.config_values(&[entries_of(around), spec.config.clone()].concat());
+        let around = entries_of(Value::Struct(std::mem::take(&mut scope.config).into_iter().collect()));
+        let tables = [&around[..], &spec.config].into_iter().chain(set.iter().map(slice::from_ref));
+        scope.config = self.config_values(tables);
         scope
     }
 
     /// Resolves every step, outside in. Returns, for each context, the passes that are on in it.
     fn steps(&mut self) -> Vec<BTreeSet<usize>> {
         let spec = self.spec;
-        let nothing = || ResolvedStep::Sequence { name: String::new(), opt_level: 0, steps: Vec::new() };
+        let nothing =
+            || ResolvedStep::Sequence { name: String::new(), opt_level: 0, required: Vec::new(), steps: Vec::new() };
         self.nodes = spec.nodes.iter().map(|_| nothing()).collect();
         let mut enabled: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
         let mut todo: Vec<(usize, usize, bool)> = spec.steps.iter().rev().map(|&step| (step, 0, true)).collect();
@@ -244,8 +246,8 @@ impl<'a> Resolver<'a> {
                     self.nodes[node] = ResolvedStep::Pass(pass);
                     continue;
                 }
-                StepSpec::Levels(set) => {
-                    let steps = self.levels(*set, scope, written.place);
+                StepSpec::Levels { set, runtime } => {
+                    let steps = self.levels(*set, runtime.as_ref(), scope, written.place);
                     let is_on = is_on && self.scopes[scope].enables(ANONYMOUS, 0);
                     for &step in &steps {
                         if let (true, ResolvedStep::Pass(pass)) = (is_on, &self.nodes[step]) {
@@ -255,14 +257,20 @@ impl<'a> Resolver<'a> {
                             }
                         }
                     }
-                    self.nodes[node] = ResolvedStep::Sequence { name: ANONYMOUS.into(), opt_level: 0, steps };
+                    let name = ANONYMOUS.into();
+                    self.nodes[node] = ResolvedStep::Sequence { name, opt_level: 0, required: Vec::new(), steps };
                     continue;
                 }
-                StepSpec::Sequence { name, opt_level, steps } => {
+                StepSpec::Sequence { name, opt_level, required, steps } => {
                     let name = name.as_ref().map_or(ANONYMOUS, |name| &name.value).to_owned();
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
+                    let required = self.required_by_sequence(required);
+                    if is_on && !required.is_empty() {
+                        self.requiring.push((scope, name.clone(), written.place, required.clone()));
+                    }
                     let present = self.present(steps);
-                    (ResolvedStep::Sequence { name, opt_level: *opt_level, steps: present }, steps, scope, is_on)
+                    let step = ResolvedStep::Sequence { name, opt_level: *opt_level, required, steps: present };
+                    (step, steps, scope, is_on)
                 }
                 StepSpec::Fixpoint { steps, max_rounds } => {
                     let present = self.present(steps);
@@ -270,7 +278,7 @@ impl<'a> Resolver<'a> {
                 }
                 StepSpec::Scope { scope: inner, steps } => {
                     let around = self.scopes[scope].clone();
-                    let inner = self.scope(inner, &around);
+                    let inner = self.scope(inner, &around, &[]);
                     self.scopes.push(inner.clone());
                     enabled.push(BTreeSet::new());
                     let present = self.present(steps);
@@ -288,7 +296,8 @@ impl<'a> Resolver<'a> {
                     }
                     let written = added.iter().chain(then);
                     steps.extend(self.present(&written.clone().copied().collect::<Vec<_>>()));
-                    self.nodes[node] = ResolvedStep::Sequence { name: point.value.clone(), opt_level: 0, steps };
+                    let name = point.value.clone();
+                    self.nodes[node] = ResolvedStep::Sequence { name, opt_level: 0, required: Vec::new(), steps };
                     todo.extend(written.rev().map(|&step| (step, scope, is_on)));
                     continue;
                 }
@@ -303,19 +312,44 @@ impl<'a> Resolver<'a> {
         enabled
     }
 
+    /// The passes that run before a sequence of the pipeline.
+    fn required_by_sequence(&mut self, names: &[Written<String>]) -> Vec<usize> {
+        let mut required = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(facts) = self.named(&name.value, name.place) else { continue };
+            let n_faults = self.faults.len();
+            required.push(self.instance(facts, &[], name.place));
+            // A mandatory option is reported as a requirement's, once.
+            self.faults.truncate(n_faults);
+        }
+        match self.spec.run.dependencies {
+            Some(Dependencies::Assumed) => Vec::new(),
+            _ => required,
+        }
+    }
+
     fn enables(&self, scope: usize, pass: usize) -> bool {
         let facts = &self.passes[pass].facts;
         self.scopes[scope].enables(&facts.name, facts.opt_level)
     }
 
-    /// The passes of some levels, except disabled ones and those that cannot be made without options.
-    fn levels(&mut self, set: LevelSet, scope: usize, place: Option<Place>) -> Vec<usize> {
+    /// The passes of some levels, except disabled ones, those that cannot be made without options, and those for a runtime
+    /// that is not named.
+    fn levels(
+        &mut self,
+        set: LevelSet,
+        runtime: Option<&Written<String>>,
+        scope: usize,
+        place: Option<Place>,
+    ) -> Vec<usize> {
+        self.check_runtime(runtime);
         let mut steps = Vec::new();
         let mut names = BTreeSet::new();
         let mut wanted = Vec::new();
         for facts in self.catalogue.passes() {
             let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
-            let is_left_out = facts.phase == Phase::NONE || !mandatory(&facts.options).is_empty();
+            let is_for_another = !facts.runtime.is_empty() && runtime.is_none_or(|named| named.value != facts.runtime);
+            let is_left_out = facts.phase == Phase::NONE || !mandatory(&facts.options).is_empty() || is_for_another;
             if !is_wanted || is_left_out || !names.insert(facts.name.clone()) {
                 continue;
             }
@@ -329,6 +363,24 @@ impl<'a> Resolver<'a> {
             steps.push(self.nodes.len() - 1);
         }
         steps
+    }
+
+    /// Checks that there are passes for a runtime.
+    fn check_runtime(&mut self, runtime: Option<&Written<String>>) {
+        let Some(Written { value: name, place }) = runtime else { return };
+        let passes = self.catalogue.passes();
+        let known: BTreeSet<&str> =
+            passes.iter().map(|facts| facts.runtime.as_str()).filter(|it| !it.is_empty()).collect();
+        if known.contains(name.as_str()) {
+            return;
+        }
+        let fault =
+            PipelineFault::new(Code::UnknownName, *place, format!("no pass is for the runtime `{}`", shorten(name)));
+        let note = match known.is_empty() {
+            true => "no pass is for one runtime".to_owned(),
+            false => format!("runtimes: {}", and_list(&known.iter().collect::<Vec<_>>())),
+        };
+        self.faults.push(fault.note(note).nearest(&nearest(name, known)));
     }
 
     /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: the

@@ -87,6 +87,8 @@ pub enum ResolvedStep {
         name: String,
         /// Its level.
         opt_level: u8,
+        /// The passes that it requires, in order, by index into [`Pipeline::passes`].
+        required: Vec<usize>,
         /// Its steps.
         steps: Vec<usize>,
     },

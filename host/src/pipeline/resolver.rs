@@ -42,6 +42,8 @@ pub(super) struct Resolver<'a> {
     /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
     pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
     pub nodes: Vec<ResolvedStep>,
+    /// The sequences of the pipeline that are on and require passes: the context, the name, where it is, and the passes.
+    pub requiring: Vec<(usize, String, Option<Place>, Vec<usize>)>,
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
     pub disabled_at: BTreeMap<String, Option<Place>>,
@@ -60,7 +62,7 @@ impl<'a> Resolver<'a> {
     pub fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
         let sequence = |node: &'a Written<StepSpec>| match &node.value {
             StepSpec::Sequence { name, .. } => Some(name.as_ref().map_or(ANONYMOUS, |name| &name.value)),
-            StepSpec::Levels(_) => Some(ANONYMOUS),
+            StepSpec::Levels { .. } => Some(ANONYMOUS),
             StepSpec::Extension { point, .. } => Some(point.value.as_str()),
             _ => None,
         };
@@ -76,6 +78,7 @@ impl<'a> Resolver<'a> {
             places: Vec::new(),
             by_options: BTreeMap::new(),
             nodes: Vec::new(),
+            requiring: Vec::new(),
             scopes: Vec::new(),
             disabled_at: BTreeMap::new(),
             additions: BTreeMap::new(),
@@ -109,7 +112,7 @@ impl<'a> Resolver<'a> {
         let mut nodes = self.spec.nodes.iter().enumerate();
         nodes.any(|(at, node)| match &node.value {
             StepSpec::Sequence { name: own, .. } => own.as_ref().map_or(ANONYMOUS, |own| &own.value) == name,
-            StepSpec::Levels(_) => name == ANONYMOUS,
+            StepSpec::Levels { .. } => name == ANONYMOUS,
             StepSpec::Extension { point, .. } => point.value == name && !self.is_nothing(at),
             _ => false,
         })

@@ -44,17 +44,45 @@ impl PipelineSpec {
 }
 
 impl Resolver<'_> {
-    /// Splits nested tables into keys that are registered. Later settings replace earlier ones, field by field.
-    pub fn config_values(&mut self, entries: &[SpecEntry]) -> BTreeMap<String, Value> {
+    /// Splits nested tables into keys that are registered. Later tables replace settings of earlier ones, field by field;
+    /// within one table nothing is set twice, by whichever of its names.
+    pub fn config_values<'e>(&mut self, tables: impl IntoIterator<Item = &'e [SpecEntry]>) -> BTreeMap<String, Value> {
+        let mut set: Vec<(ConfigFacts, SpecEntry)> = Vec::new();
+        for table in tables {
+            for (facts, entry) in self.config_entries(table) {
+                match set.iter_mut().find(|(known, _)| known.schema.name == facts.schema.name) {
+                    Some((_, before)) => *before = overlaid(before, &entry),
+                    None => set.push((facts, entry)),
+                }
+            }
+        }
+        let values =
+            set.iter().filter_map(|(facts, entry)| Some((facts.schema.name.clone(), self.config_value(facts, entry)?)));
+        values.collect()
+    }
+
+    /// The options that one table sets.
+    fn config_entries(&mut self, table: &[SpecEntry]) -> Vec<(ConfigFacts, SpecEntry)> {
         let mut set: Vec<(ConfigFacts, SpecEntry)> = Vec::new();
         let mut todo: Vec<(String, &SpecEntry)> =
-            entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
+            table.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
         while let Some((key, entry)) = todo.pop() {
             if let Some(facts) = self.config_named(&key) {
-                match set.iter_mut().find(|(known, _)| known.schema.name == facts.schema.name) {
-                    Some((_, before)) => *before = overlaid(before, entry),
-                    None => set.push((facts, entry.clone())),
+                let Some((_, before)) = set.iter_mut().find(|(known, _)| known.schema.name == facts.schema.name) else {
+                    let key = Written { value: key, ..entry.key };
+                    set.push((facts, SpecEntry { key, ..entry.clone() }));
+                    continue;
+                };
+                if let Some((path, first, second)) = set_twice(before, entry) {
+                    let message = format!("option `{}{path}` is given twice", facts.schema.name);
+                    let fault = PipelineFault::new(Code::Duplicate, second, message).related(first, "first given here");
+                    let fault = match before.key.value == key {
+                        true => fault,
+                        false => fault.note(format!("`{}` and `{key}` are names of one option", before.key.value)),
+                    };
+                    self.faults.push(fault.help("remove one of the two"));
                 }
+                *before = overlaid(before, entry);
                 continue;
             }
             let prefix = format!("{key}.");
@@ -70,9 +98,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        let values =
-            set.iter().filter_map(|(facts, entry)| Some((facts.schema.name.clone(), self.config_value(facts, entry)?)));
-        values.collect()
+        set
     }
 
     /// The option that a key sets; with the plugins of all, if there are several.
@@ -149,6 +175,19 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// The part of one option that two settings both set: its path within the option, and both places.
+fn set_twice(before: &SpecEntry, entry: &SpecEntry) -> Option<(String, Option<Place>, Option<Place>)> {
+    let mut todo = vec![(String::new(), before, entry)];
+    while let Some((path, before, entry)) = todo.pop() {
+        let (SpecValue::Table(old), SpecValue::Table(new)) = (&before.value.value, &entry.value.value) else {
+            return Some((path, before.key.place, entry.key.place));
+        };
+        let both = new.iter().filter_map(|new| Some((old.iter().find(|old| old.key.value == new.key.value)?, new)));
+        todo.extend(both.map(|(old, new)| (format!("{path}.{}", new.key.value), old, new)));
+    }
+    None
 }
 
 /// A key's prefixes that end before a dot, the whole key first, each with the part after the dot.

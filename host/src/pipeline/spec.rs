@@ -3,7 +3,7 @@
 use super::fault::{Place, Sources};
 use crate::pass::{Dependencies, OnFailure, Scope, Verify};
 use relais_plugin_api::options::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct PipelineSpec {
     pub run: RunSpec,
     /// The settings for the steps.
     pub scope: ScopeSpec,
+    /// The settings that these start from.
+    pub around: Scope,
     /// The steps, in order, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
     /// Every step, however deep it is nested: dropping or walking a pipeline needs no recursion.
@@ -77,20 +79,6 @@ pub struct ScopeSpec {
     pub config: Vec<SpecEntry>,
 }
 
-impl From<&Scope> for ScopeSpec {
-    /// The settings as a file would contain them.
-    fn from(scope: &Scope) -> Self {
-        let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
-        let config = scope.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        Self {
-            opt_level: Some(scope.opt_level),
-            required: names(&scope.required),
-            disabled: names(&scope.disabled),
-            config: entries_of(Value::Struct(config)),
-        }
-    }
-}
-
 /// A step as it was written.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -108,6 +96,8 @@ pub enum StepSpec {
         name: Option<Written<String>>,
         /// Its level.
         opt_level: u8,
+        /// The passes that run before it, if it is on.
+        required: Vec<Written<String>>,
         /// Its steps.
         steps: Vec<usize>,
     },
@@ -126,7 +116,12 @@ pub enum StepSpec {
         steps: Vec<usize>,
     },
     /// Every pass of some levels, in the order of their names, except disabled ones.
-    Levels(LevelSet),
+    Levels {
+        /// The levels.
+        set: LevelSet,
+        /// The runtime whose passes are among them.
+        runtime: Option<Written<String>>,
+    },
     /// A place where plugins and the tables `extend` of files add steps. If nothing is added, it has no effect.
     Extension {
         /// Its name.
@@ -149,7 +144,7 @@ impl StepSpec {
     /// The steps within it; of an extension point, those of `then`.
     pub(super) fn steps(&self) -> &[usize] {
         match self {
-            Self::Pass { .. } | Self::Levels(_) => &[],
+            Self::Pass { .. } | Self::Levels { .. } => &[],
             Self::Sequence { steps, .. }
             | Self::Fixpoint { steps, .. }
             | Self::Scope { steps, .. }
@@ -161,7 +156,7 @@ impl StepSpec {
     /// The same, to be changed.
     pub(super) fn steps_mut(&mut self) -> Option<&mut Vec<usize>> {
         match self {
-            Self::Pass { .. } | Self::Levels(_) => None,
+            Self::Pass { .. } | Self::Levels { .. } => None,
             Self::Sequence { steps, .. }
             | Self::Fixpoint { steps, .. }
             | Self::Scope { steps, .. }

@@ -318,17 +318,31 @@ fn r22_config_is_found_by_its_aliases() {
         .config(named("acme.limit", &["tvm.limit", "old.acme.limit"]), &["one"])
         .config(named("other.limit", &["old.acme.limit"]), &["two"])
         .config(named("third.limit", &["other.limit"]), &["three"]);
-    for (text, limit) in [
-        ("steps = []\nconfig = { \"tvm.limit\" = 7 }", 7),
-        ("steps = []\nconfig.tvm.limit = 7", 7),
-        // The last one holds.
-        ("steps = []\nconfig.tvm.limit = 7\nconfig.acme.limit = 5", 5),
-        ("steps = []\nconfig.acme.limit = 5\nconfig.tvm.limit = 7", 7),
-    ] {
+    for (text, limit) in [("steps = []\nconfig = { \"tvm.limit\" = 7 }", 7), ("steps = []\nconfig.tvm.limit = 7", 7)] {
         let pipeline = parse(text).unwrap().resolve(&fakes).unwrap();
         let expected = [("acme.limit".to_owned(), Value::Int(limit))];
         assert_eq!(pipeline.scope.config, expected.into(), "{text}");
     }
+    // Two names of one key are one key, however they are dotted.
+    for text in [
+        "steps = []\nconfig.tvm.limit = 7\nconfig.acme.limit = 5",
+        "steps = []\nconfig = { \"acme.limit\" = 5, \"tvm.limit\" = 5 }",
+        "steps = []\nconfig = { \"acme.limit\" = 5, acme = { limit = 5 } }",
+        "steps = [{ scope = [], config = { \"acme.limit\" = 5, tvm.limit = 5 } }]",
+    ] {
+        let faults = faults_of(text, &fakes);
+        assert_eq!(codes(&faults), ["P006"], "{text}: {faults}");
+        assert!(faults.list[0].place.is_some(), "{text}: {faults}");
+    }
+    let faults = faults_of("steps = []\nconfig.tvm.limit = 7\nconfig.acme.limit = 5", &fakes).to_string();
+    for part in
+        ["option `acme.limit` is given twice", "`tvm.limit` and `acme.limit` are names of one option", "p.toml:2:"]
+    {
+        assert!(faults.contains(part), "{faults}");
+    }
+    // A scope within another may set it, too.
+    let text = "steps = [{ scope = [], config.tvm.limit = 7 }]\nconfig.acme.limit = 5";
+    assert!(parse(text).unwrap().resolve(&fakes).is_ok());
     // Keys that only begin as an alias are unknown, and values are checked as those of the name.
     assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limits = 7", &fakes)), ["P002"]);
     assert_eq!(codes(&faults_of("steps = []\nconfig.tvm.limit = 10", &fakes)), ["P004"]);
@@ -373,6 +387,49 @@ fn plugins_are_demanded_by_version() {
 }
 
 #[test]
+fn r05_what_a_sequence_requires_is_checked_before_anything_runs() {
+    let fakes = Fakes::default()
+        .pass("A", 0, &[], Does::Nothing)
+        .pass("NeedsNone", 0, &["None"], Does::Nothing)
+        .pass("acme.P", 0, &[], Does::Nothing)
+        .options(vec![option("depth", ValueKind::Int { min: 0, max: 9 }, None)]);
+    let step = |required: &str| format!("{{ sequence = [\"A\"], name = \"s\", required = [\"{required}\"] }}");
+    for (text, code, said) in [
+        (format!("steps = [{}]", step("Nowhere")), "P010", "no pass `Nowhere`"),
+        (format!("steps = [{}]\ndisabled = [\"A\"]", step("A")), "P015", "`s` requires `A`, which is disabled"),
+        (format!("steps = [{}]", step("P")), "P016", "`s` requires `acme.P`, which cannot be made without options"),
+        (format!("steps = [{}]", step("NeedsNone")), "P014", "`NeedsNone` requires `None`, which nothing provides"),
+    ] {
+        let faults = faults_of(&text, &fakes);
+        assert_eq!(codes(&faults), [code], "{text}: {faults}");
+        assert!(faults.to_string().contains(said) && faults.list[0].place.is_some(), "{text}: {faults}");
+    }
+    // A sequence that is off requires nothing, and a pass that may be missing may be missing.
+    assert!(parse(&format!("steps = [{}]\ndisabled = [\"A\", \"s\"]", step("A"))).unwrap().resolve(&fakes).is_ok());
+    assert!(parse(&format!("steps = [{}]", step("Nowhere?"))).unwrap().resolve(&fakes).is_ok());
+}
+
+#[test]
+fn r02_a_runtime_is_one_that_passes_are_for() {
+    let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).pass("B", 0, &[], Does::Nothing).for_runtime("acme");
+    let faults = faults_of("steps = [{ passes = \"level<=1\", runtime = \"acne\" }]", &fakes);
+    assert_eq!(codes(&faults), ["P010"]);
+    for part in ["no pass is for the runtime `acne`", "runtimes: `acme`", "did you mean `acme`?"] {
+        assert!(faults.to_string().contains(part), "{faults}");
+    }
+    // The points of built-in pipelines are of pipelines for any runtime.
+    let point = crate::pipeline::EXTENSION_POINTS[0];
+    let added = |point: &str| {
+        let fakes = Fakes::default().pass("B", 0, &[], Does::Nothing).extends(point).for_runtime("acme");
+        let pipeline = parse(&format!("steps = [{{ extension = \"{point}\" }}]")).unwrap().resolve(&fakes).unwrap();
+        (pipeline.additions.len(), pipeline.warnings.join(""))
+    };
+    let (n_added, warned) = added(point);
+    assert!(n_added == 0 && warned.contains("it is for the runtime `acme`"), "{warned}");
+    assert_eq!(added("of-my-own"), (1, String::new()));
+}
+
+#[test]
 fn a_resolved_pipeline_prints_as_one_that_runs_the_same() {
     let text = r#"
 name = "all"
@@ -385,7 +442,7 @@ verify = "each"
 instruments = ["timing"]
 steps = [
     { pass = "P", options = { depth = 3, names = ["a\"b", "ü"] } },
-    { sequence = ["P", { fixpoint = ["P"], max_rounds = 2 }], name = "seq", opt_level = 1 },
+    { sequence = ["P", { fixpoint = ["P"], max_rounds = 2 }], name = "seq", opt_level = 1, required = ["P"] },
     { scope = ["P"], opt_level = 3, disabled = ["P"], config = { "acme.P.limit" = 9 } },
     { when_operator = ["Relu", "com.acme::Gate"], steps = ["P"] },
     { passes = "level<=0" },
@@ -399,7 +456,9 @@ fakes = { version = ">=1, <3", passes = ["acme.P"] }
     let first = parse(text).unwrap().resolve(&fakes).unwrap().print();
     let second = parse(&first).unwrap_or_else(|faults| panic!("{first}\n{faults}")).resolve(&fakes).unwrap().print();
     assert_eq!(first, second);
-    assert!(first.contains("max_rounds = 2") && first.contains("com.acme::Gate"), "{first}");
+    for part in ["max_rounds = 2", "com.acme::Gate", "], name = \"seq\", opt_level = 1, required = [\"acme.P\"] }"] {
+        assert!(first.contains(part), "{first}");
+    }
 }
 
 #[test]

@@ -102,6 +102,8 @@ pub struct PassRecord {
     pub extends: Option<String>,
     /// When it runs among all passes of a level.
     pub phase: Phase,
+    /// The runtime that it is for; empty if what it makes runs in any.
+    pub runtime: String,
     /// The option that asks it to change the interface of the entry function.
     pub changes_interface: Option<String>,
     /// The statistics that it counts.
@@ -541,6 +543,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         establishes_types: false,
         extends: None,
         phase: Phase::REWRITES,
+        runtime: String::new(),
         changes_interface: None,
         statistics: Vec::new(),
         rules: None,
@@ -566,6 +569,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
                 pass.establishes_types = flags & pass_flag::TYPES != 0;
             }
             pass_tag::PHASE => pass.phase = Phase(field.u8().map_err(malformed)?),
+            pass_tag::RUNTIME => pass.runtime = text()?,
             pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::CHANGES_INTERFACE => pass.changes_interface = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),

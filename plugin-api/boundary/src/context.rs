@@ -2,7 +2,7 @@
 
 use crate::{
     current,
-    options::{OptionType, Value},
+    options::{OptionType, Value, of_type},
 };
 use relais_ir::{
     diagnostics::PassError,
@@ -86,10 +86,12 @@ impl PassContext {
         self.disabled.iter().chain(&self.disabled_aliases).any(|name| is_named(name, pass))
     }
 
-    /// Returns an option: the value that is set, otherwise its default; `None` if it is not registered or has another
-    /// type.
-    pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
-        T::from_value(self.config.get(key)?)
+    /// Returns an option: the value that is set, otherwise its default; `None` if it is not registered.
+    ///
+    /// # Errors
+    /// Returns an error if it has another type.
+    pub fn config<T: OptionType>(&self, key: &str) -> Result<Option<T>, PassError> {
+        self.config.get(key).map(|value| of_type(key, value)).transpose()
     }
 
     /// The encoding that crosses the boundary. `aliases` returns the other names of a pass; `config` is a table of
@@ -270,9 +272,10 @@ mod tests {
             context.is_disabled("old.a.OffAlias") && context.is_disabled("OffAlias") && context.is_required("OnAlias")
         );
         assert!(!context.is_disabled("old.a.OnAlias") && context.disabled().eq(["a.Off"]));
-        assert_eq!(context.config("acme.depth"), Some(4));
-        assert_eq!(context.config::<bool>("acme.depth"), None);
-        assert_eq!(context.config::<i64>("acme.deep"), None);
+        assert_eq!(context.config("acme.depth").unwrap(), Some(4));
+        assert_eq!(context.config::<i64>("acme.deep").unwrap(), None);
+        let error = context.config::<bool>("acme.depth").unwrap_err();
+        assert_eq!(error.rec().message, "option `acme.depth` of the context is an integer, and is read as `bool`");
     }
 
     #[test]

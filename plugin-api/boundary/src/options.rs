@@ -186,6 +186,14 @@ pub trait OptionType: Sized {
     fn from_value(value: &Value) -> Option<Self>;
 }
 
+/// The value of an option of the context as a type of the plugin.
+pub(crate) fn of_type<T: OptionType>(key: &str, value: &Value) -> Result<T, PassError> {
+    T::from_value(value).ok_or_else(|| {
+        let (found, wanted) = (value.type_name(), std::any::type_name::<T>());
+        PassError::new(format_args!("option `{key}` of the context is {found}, and is read as `{wanted}`"))
+    })
+}
+
 /// A struct whose fields are options.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` holds no options",

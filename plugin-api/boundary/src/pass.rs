@@ -5,7 +5,7 @@ pub use relais_ops::facts::{OpFacts, OpFactsTable};
 use crate::{
     abi::{CallCx, StepRec, error_kind, wanted},
     context::{ContextSettings, PassContext},
-    options::{OptionType, Value},
+    options::{OptionType, Value, of_type},
     parallel,
     record::{PassSpec, StatisticSpec},
 };
@@ -193,30 +193,14 @@ impl<'a> PassCx<'a> {
         PassContext::decode(&encoded).unwrap_or_default()
     }
 
-    /// Returns an option of the context; `None` if it is not registered or has another type.
-    pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
-        let encoded = self.call.config(key)?;
-        T::from_value(&Value::decode(&encoded).ok()?)
-    }
-
-    /// An option of the context that is a boolean.
-    pub fn config_bool(&self, key: &str) -> Option<bool> {
-        self.config(key)
-    }
-
-    /// An option of the context that is an integer.
-    pub fn config_int(&self, key: &str) -> Option<i64> {
-        self.config(key)
-    }
-
-    /// An option of the context that is a float.
-    pub fn config_float(&self, key: &str) -> Option<f64> {
-        self.config(key)
-    }
-
-    /// An option of the context that is text.
-    pub fn config_str(&self, key: &str) -> Option<String> {
-        self.config(key)
+    /// Returns an option of the context; `None` if it is not registered.
+    ///
+    /// # Errors
+    /// Returns an error if it has another type.
+    pub fn config<T: OptionType>(&self, key: &str) -> Result<Option<T>, PassError> {
+        // A host of this boundary version never sends a value that cannot be decoded.
+        let value = self.call.config(key).and_then(|encoded| Value::decode(&encoded).ok());
+        value.map(|value| of_type(key, &value)).transpose()
     }
 }
 

@@ -91,6 +91,8 @@ pub struct PassSpec {
     pub extends: &'static str,
     /// When it runs among all passes of a level.
     pub phase: Phase,
+    /// The runtime that it is for; empty when what it makes runs in any.
+    pub runtime: &'static str,
     /// The option that asks the pass to change the interface of the entry function; empty when it never does.
     pub changes_interface: &'static str,
     /// The statistics that it counts.
@@ -302,6 +304,10 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     w.text(pass_tag::DOC, spec.doc);
     w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
     w.field(pass_tag::PHASE, &[spec.phase.0]);
+    if !spec.runtime.is_empty() {
+        check_name(spec.runtime);
+        w.text(pass_tag::RUNTIME, spec.runtime);
+    }
     if !spec.changes_interface.is_empty() {
         let mut i = 0;
         while i < spec.options.len() && !is_equal(spec.options[i].name, spec.changes_interface) {

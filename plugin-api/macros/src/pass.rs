@@ -65,7 +65,7 @@ impl Level {
 }
 
 /// The keys that every attribute takes.
-const SHARED_KEYS: &[&str] = &["name", "aliases", "opt_level", "required", "extends", "phase"];
+const SHARED_KEYS: &[&str] = &["name", "aliases", "opt_level", "required", "extends", "phase", "runtime"];
 
 /// The phases, and their names in `Phase`.
 const PHASES: [(&str, &str); 5] =
@@ -93,6 +93,8 @@ struct Args {
     extends: Option<LitStr>,
     /// The name of a constant of `Phase`.
     phase: &'static str,
+    /// The runtime that it is for.
+    runtime: Option<LitStr>,
     /// The function that says whether it can work on a module.
     check: Option<ExprPath>,
     /// The option that asks it to change the program's interface.
@@ -121,6 +123,7 @@ impl Args {
             types: false,
             extends: None,
             phase: "REWRITES",
+            runtime: None,
             check: None,
             changes_interface: None,
             statistics: Vec::new(),
@@ -160,12 +163,7 @@ impl Args {
                     parsed.opt_level = Some(level);
                 }
                 "extends" => {
-                    let point = text(&value)?;
-                    if point.value().is_empty() {
-                        let message = "say which extension point: `extends = \"after-simplify\"`";
-                        return Err(syn::Error::new(point.span(), message));
-                    }
-                    parsed.extends = Some(point);
+                    parsed.extends = Some(a_name(&value, "say which extension point: `extends = \"after-simplify\"`")?);
                 }
                 "phase" => {
                     let phase = text(&value)?;
@@ -175,6 +173,9 @@ impl Args {
                         return Err(syn::Error::new(phase.span(), format!("a phase is one of {}", names.join(", "))));
                     };
                     parsed.phase = constant;
+                }
+                "runtime" => {
+                    parsed.runtime = Some(a_name(&value, "say for which runtime it is: `runtime = \"onnxruntime\"`")?);
                 }
                 "level" if matches!(level, Level::Rewrite | Level::Rules) => {
                     let given = text(&value)?;
@@ -274,6 +275,12 @@ fn parenthesized_in<'a>(input: &ParseBuffer<'a>) -> syn::Result<ParseBuffer<'a>>
 /// Name and documentation of a statistic.
 fn statistic((name, doc): &(Ident, Expr)) -> syn::Result<(LitStr, LitStr)> {
     Ok((LitStr::new(&name.to_string(), name.span()), text(doc)?))
+}
+
+/// A string that is not empty.
+fn a_name(value: &Expr, message: &str) -> syn::Result<LitStr> {
+    let name = text(value)?;
+    if name.value().is_empty() { Err(syn::Error::new(name.span(), message)) } else { Ok(name) }
 }
 
 /// A list of strings that is not empty.
@@ -626,10 +633,10 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     );
     let doc = doc(attrs);
     let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
-    let (extends, changes_interface) = (args.extends, args.changes_interface);
+    let or_empty = |name: Option<LitStr>| name.map_or_else(String::new, |name| name.value());
+    let (extends, runtime) = (or_empty(args.extends), or_empty(args.runtime));
+    let changes_interface = or_empty(args.changes_interface);
     let phase = Ident::new(args.phase, Span::call_site());
-    let extends = extends.map_or_else(String::new, |point| point.value());
-    let changes_interface = changes_interface.map_or_else(String::new, |option| option.value());
     let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
     let statistics = statistics.chain(rewrites);
     let members = passes.unwrap_or_default();
@@ -664,6 +671,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 flags: 0 #serial #types,
                 extends: #extends,
                 phase: rt::Phase::#phase,
+                runtime: #runtime,
                 changes_interface: #changes_interface,
                 statistics: &[#(#statistics),*],
                 rules: #rules,

@@ -19,10 +19,10 @@ struct Options {
 
 #[function_pass(name = "trial.Say", statistics(said = "words said"))]
 fn say(_: &mut Editor, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
-    let depth: Option<i64> = cx.config("trial.depth");
+    let depth: Option<i64> = cx.config("trial.depth")?;
     cx.count("said", 1);
     cx.diagnostic(Diagnostic::note(format_args!("{} {:?} {depth:?}", options.word, options.more)));
-    assert_eq!(cx.context().config("trial.depth"), depth);
+    assert_eq!(cx.context().config("trial.depth")?, depth);
     Ok(())
 }
 
@@ -125,7 +125,7 @@ impl Instrument for Guard {
     }
 
     fn should_run(&self, _: &IRModule, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
-        let depth: Option<i64> = cx.context().config("trial.depth");
+        let depth: Option<i64> = cx.context().config("trial.depth")?;
         Ok(pass.name != "no" && depth.is_some_and(|depth| depth <= self.0.depth))
     }
 

@@ -76,7 +76,7 @@ pub struct Options {
 #[module_pass(name = "relais.EmitC", opt_level = 0, phase = "none", check = has_name)]
 pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let name = name(cx)?;
-    let has_weights = cx.config_bool("build.weights") == Some(true);
+    let has_weights = cx.config("build.weights")? == Some(true);
     let mut globals = Globals::new(&name, has_weights);
     let mut program = Program::new(module, &name, options, has_weights)?;
     let foreign = program.foreign_elements();
@@ -90,10 +90,10 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
     if let Some(weights) = globals.weights() {
         cx.file(&format!("{name}.bin"), weights)?;
     }
-    if cx.config_bool("build.main") == Some(true) {
+    if cx.config("build.main")? == Some(true) {
         cx.file(&format!("{name}_main.c"), driver::program(entry(module)?, &name, has_weights)?.as_bytes())?;
     }
-    if cx.config_bool("build.bench") == Some(true) {
+    if cx.config("build.bench")? == Some(true) {
         cx.file(&format!("{name}_bench.c"), driver::bench(entry(module)?, &name, has_weights)?.as_bytes())?;
     }
     Ok(())
@@ -106,7 +106,7 @@ fn has_name(_module: &IRModule, cx: &PassCx<'_>, _options: &Options) -> Result<(
 
 /// The name of the program.
 fn name(cx: &PassCx<'_>) -> Result<String, PassError> {
-    let name = cx.config_str("build.name").unwrap_or_else(|| "model".to_owned());
+    let name = cx.config::<String>("build.name")?.unwrap_or_else(|| "model".to_owned());
     if name.len() > LONGEST_NAME {
         return Err(PassError::new(format_args!("`{name}` is too long a name"))
             .code("C002")

@@ -60,7 +60,7 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
     if level == 0 {
         return Ok(());
     }
-    let most = cx.config_int("relay.FuseOps.max_depth").map_or(usize::MAX, |most| most as usize);
+    let most = cx.config::<i64>("relay.FuseOps.max_depth")?.map_or(usize::MAX, |most| most as usize);
     let is_primitive = |f: &Function| f.attrs(f.root()).meta(PRIMITIVE).is_some();
     let names: Vec<String> =
         module.functions().filter(|(_, f)| !is_primitive(f)).map(|(name, _)| name.to_owned()).collect();

@@ -54,7 +54,7 @@ config_option! {
 )]
 pub fn common_subexpr_elim(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let f = edit.function();
-    if cx.config("tir.disable_cse_tir") == Some(true) || !is_program(f) {
+    if cx.config("tir.disable_cse_tir")? == Some(true) || !is_program(f) {
         return Ok(());
     }
     let ops = LoopOps::new(f);

@@ -80,7 +80,7 @@ config_option! {
     statistics(cut = "cuts through loops"),
 )]
 pub fn loop_partition(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let config: LoopPartitionConfig = cx.config("tir.LoopPartition").ok_or("nobody registered `tir.LoopPartition`")?;
+    let config: LoopPartitionConfig = cx.config("tir.LoopPartition")?.ok_or("nobody registered `tir.LoopPartition`")?;
     if !is_program(edit.function()) {
         return Ok(());
     }

@@ -88,7 +88,7 @@ config_option! {
     ),
 )]
 pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
-    if cx.config("relax.transform.apply_legalize_ops") == Some(false) {
+    if cx.config("relax.transform.apply_legalize_ops")? == Some(false) {
         return Ok(());
     }
     let before = module.clone();

@@ -59,7 +59,7 @@ config_option! {
     statistics(removed = "bindings removed"),
 )]
 pub fn remove_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let config: RemoveNoOpConfig = cx.config("tir.RemoveNoOp").ok_or("nobody registered `tir.RemoveNoOp`")?;
+    let config: RemoveNoOpConfig = cx.config("tir.RemoveNoOp")?.ok_or("nobody registered `tir.RemoveNoOp`")?;
     if !is_program(edit.function()) {
         return Ok(());
     }

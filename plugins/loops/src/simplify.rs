@@ -90,7 +90,7 @@ config_option! {
     phase = "none",
 )]
 pub fn simplify(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyConfig) -> Result<(), PassError> {
-    let everywhere: SimplifyConfig = cx.config("tir.Simplify").ok_or("nobody registered `tir.Simplify`")?;
+    let everywhere: SimplifyConfig = cx.config("tir.Simplify")?.ok_or("nobody registered `tir.Simplify`")?;
     if is_program(edit.function()) {
         simplify_with(edit, options.or(&everywhere), HashMap::new())?;
         if cx.wants_remarks() {

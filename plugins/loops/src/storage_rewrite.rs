@@ -70,7 +70,7 @@ const MOST_PLACES: usize = 256;
 )]
 pub fn storage_rewrite(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let f = edit.function();
-    if cx.config("tir.disable_storage_rewrite") == Some(true)
+    if cx.config("tir.disable_storage_rewrite")? == Some(true)
         || !is_program(f)
         || f.attrs(f.root()).meta(ARENA).is_some()
     {

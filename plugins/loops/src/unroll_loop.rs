@@ -81,7 +81,7 @@ const EXPLICIT: &str = "unroll_explicit";
     statistics(unrolled = "loops written out", marked = "loops marked as unrolled"),
 )]
 pub fn unroll_loop(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let config: UnrollLoopConfig = cx.config("tir.UnrollLoop").ok_or("nobody registered `tir.UnrollLoop`")?;
+    let config: UnrollLoopConfig = cx.config("tir.UnrollLoop")?.ok_or("nobody registered `tir.UnrollLoop`")?;
     let f = edit.function();
     if !is_program(f) {
         return Ok(());

@@ -83,9 +83,7 @@ fn is_width(options: &VectorizeLoopOptions) -> Result<(), String> {
     statistics(vectorized = "loops computed in lanes", serial = "loops made serial"),
 )]
 pub fn vectorize_loop(edit: &mut Editor, cx: &PassCx<'_>, options: &VectorizeLoopOptions) -> Result<(), PassError> {
-    let is_disabled = cx
-        .config_bool("tir.disable_vectorize")
-        .ok_or("`tir.disable_vectorize` is an option that no plugin registered")?;
+    let is_disabled: bool = cx.config("tir.disable_vectorize")?.ok_or("nobody registered `tir.disable_vectorize`")?;
     let f = edit.function();
     if !is_program(f) {
         return Ok(());

@@ -23,6 +23,7 @@ use relais_plugin_api::{
 #[rule_pass(
     name = "relais.OrtActivation",
     opt_level = 2,
+    runtime = "onnxruntime",
     required = ["relais.InferType"],
     conditions = [is_cube],
     samples(

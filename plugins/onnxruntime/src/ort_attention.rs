@@ -28,7 +28,7 @@
 use relais_plugin_api::prelude::*;
 
 /// Makes `MultiHeadAttention` and `Attention` of onnxruntime.
-#[rule_pass(name = "relais.OrtAttention", opt_level = 2, required = ["relais.InferType"])]
+#[rule_pass(name = "relais.OrtAttention", opt_level = 2, runtime = "onnxruntime", required = ["relais.InferType"])]
 const ORT_ATTENTION: &str = "
     masked_product: @7 Reshape{..}(Transpose{perm = [0, 2, 1, 3]}(MatMul(Softmax{axis = axis}(Add(Mul(MatMul(
         Transpose{perm = [0, 2, 1, 3]}(Reshape{..}(q, _) as heads), Transpose{perm = [0, 2, 3, 1]}(Reshape{..}(k, _) as keys)), const c), mask)),

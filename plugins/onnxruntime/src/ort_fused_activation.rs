@@ -19,6 +19,7 @@ use relais_plugin_api::prelude::*;
 #[rewrite_pass(
     name = "relais.OrtFusedActivation",
     opt_level = 2,
+    runtime = "onnxruntime",
     required = ["relais.InferType"],
     ops = ["Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "Clip"],
 )]

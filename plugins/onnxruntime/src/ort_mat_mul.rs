@@ -22,6 +22,7 @@ use relais_plugin_api::{
 #[rule_pass(
     name = "relais.OrtMatMul",
     opt_level = 2,
+    runtime = "onnxruntime",
     required = ["relais.InferType"],
     conditions = [are_floats],
     samples(

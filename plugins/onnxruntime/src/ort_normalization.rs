@@ -19,7 +19,7 @@
 use relais_plugin_api::prelude::*;
 
 /// Makes `SkipLayerNormalization`, `SkipSimplifiedLayerNormalization` and `EmbedLayerNormalization` of onnxruntime.
-#[rule_pass(name = "relais.OrtNormalization", opt_level = 2, required = ["relais.InferType"])]
+#[rule_pass(name = "relais.OrtNormalization", opt_level = 2, runtime = "onnxruntime", required = ["relais.InferType"])]
 const ORT_NORMALIZATION: &str = "
     skip: @17 LayerNormalization{axis = a, epsilon = e, stash_type = 1}(Add(x, y), s, ?b)
         => com.microsoft::SkipLayerNormalization{epsilon = e}(x, y, s, b)

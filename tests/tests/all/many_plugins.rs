@@ -138,6 +138,11 @@ fn two_hosts_in_one_process_know_nothing_of_each_other() {
         report.said.iter().map(ToString::to_string).collect::<String>()
     };
     assert!(says(&other, "steps = [\"rival.AskDepth\"]").contains("depth Some(50), Some(50)"));
+    // An option that is read as another type is an error.
+    let toml = "steps = [\"rival.AskWrongly\"]";
+    let wrong = PipelineSpec::parse("p.toml", toml, &other).unwrap().resolve(&other).unwrap();
+    let failure = manager::run(&wrong, &module, &other, &Default::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(failure.contains("option `acme.depth` of the context is an integer, and is read as `bool`"), "{failure}");
     std::thread::scope(|scope| {
         for host in [&one, &other] {
             scope.spawn(|| {

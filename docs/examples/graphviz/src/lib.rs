@@ -29,7 +29,7 @@ pub fn emit_dot(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError>
         PassError::new("the module has no loop program `@main`").help("run `LowerOps` and `LowerMain` before")
     })?;
     // The name that `-o` gives; the command registers it.
-    let name = cx.config_str("build.name").unwrap_or_else(|| "model".to_owned());
+    let name = cx.config::<String>("build.name")?.unwrap_or_else(|| "model".to_owned());
     let text = Drawing::of(module, main)?.text(&name);
     cx.file(&format!("{name}.dot"), text.as_bytes())
 }

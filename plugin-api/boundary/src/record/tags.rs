@@ -89,6 +89,8 @@ pub mod pass_tag {
     pub const RULES: u16 = 15;
     /// An example for one of its rules: fields of [`sample_tag`](super::sample_tag).
     pub const SAMPLE: u16 = 16;
+    /// The runtime that it is for, if what it makes runs in no other.
+    pub const RUNTIME: u16 = 17;
 }
 
 /// The tags of an example for a rule.

@@ -53,7 +53,7 @@ struct RankOptions {
     statistics(checked = "calls checked", unknown = "calls of unknown rank")
 )]
 fn check_ranks(edit: &mut Editor, cx: &PassCx<'_>, options: &RankOptions) -> Result<(), PassError> {
-    let accelerator: Accelerator = cx.config("acme.Accelerator").ok_or("`acme.Accelerator` is not registered")?;
+    let accelerator: Accelerator = cx.config("acme.Accelerator")?.ok_or("`acme.Accelerator` is not registered")?;
     let f = edit.function();
     for &id in f.bindings(f.body()) {
         let Some(call) = f.call(id) else { continue };

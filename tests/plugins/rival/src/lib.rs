@@ -26,10 +26,18 @@ fn infer_type(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Err(PassError::new("the rival infers nothing"))
 }
 
+/// Reads an option as something that it is not.
+#[module_pass(name = "rival.AskWrongly")]
+fn ask_wrongly(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let depth: Option<bool> = cx.config("acme.depth")?;
+    cx.diagnostic(Diagnostic::note(format_args!("{depth:?}")));
+    Ok(())
+}
+
 /// Says how deep.
 #[module_pass(name = "rival.AskDepth")]
 fn ask_depth(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let context: Option<i64> = cx.context().config("acme.depth");
-    cx.diagnostic(Diagnostic::note(format_args!("depth {:?}, {context:?}", cx.config_int("acme.depth"))));
+    let context: Option<i64> = cx.context().config("acme.depth")?;
+    cx.diagnostic(Diagnostic::note(format_args!("depth {:?}, {context:?}", cx.config::<i64>("acme.depth")?)));
     Ok(())
 }

@@ -10,7 +10,7 @@ config_option! { "acme.depth": i64, default = 3, range = 0..=100, doc = "How dee
 
 /// A context as text.
 fn shown(context: &PassContext) -> String {
-    let depth: Option<i64> = context.config("acme.depth");
+    let depth: Option<i64> = context.config("acme.depth").unwrap();
     let required: Vec<&str> = context.required().collect();
     let disabled: Vec<&str> = context.disabled().collect();
     format!("level {}, depth {depth:?}, required {required:?}, disabled {disabled:?}", context.opt_level())
@@ -36,7 +36,7 @@ fn ask_context(_: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     for found in odd.into_inner().unwrap() {
         cx.diagnostic(Diagnostic::error(format_args!("{found}, not {given}")));
     }
-    if cx.config_int("acme.depth") != cx.context().config("acme.depth") {
+    if cx.config::<i64>("acme.depth")? != cx.context().config("acme.depth")? {
         cx.diagnostic(Diagnostic::error("`config` and `context` differ"));
     }
     cx.diagnostic(Diagnostic::note(given));
@@ -119,7 +119,7 @@ fn within(module: &mut IRModule, cx: &PassCx<'_>, options: &WithinOptions) -> Re
             say();
             cx.parallel_for(3, &|_| say());
         })?;
-        if cx.config_int("acme.depth") != Some(options.depth) {
+        if cx.config("acme.depth")? != Some(options.depth) {
             return Err(PassError::new("`config` is of another context"));
         }
         cx.get_pass("AskContext")?.run(module)

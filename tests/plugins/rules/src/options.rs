@@ -29,13 +29,13 @@ config_option! { "relay.FuseOps.max_depth": i64, default = 256, range = 1.., doc
 /// Says what its options are.
 #[module_pass(name = "acme.AskOptions")]
 fn ask_options(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let unroll: Option<UnrollLoop> = cx.config("acme.UnrollLoop");
-    if unroll != PassContext::current().config("acme.UnrollLoop") {
+    let unroll: Option<UnrollLoop> = cx.config("acme.UnrollLoop")?;
+    if unroll != PassContext::current().config("acme.UnrollLoop")? {
         return Err(PassError::new("`config` and `context` differ"));
     }
     let UnrollLoop { auto_max_step, auto_max_depth, auto_max_extent, explicit_unroll, unroll_local_access } =
         unroll.ok_or("nobody registered `acme.UnrollLoop`")?;
-    let max_depth: i64 = cx.config("relay.FuseOps.max_depth").ok_or("nobody registered `relay.FuseOps.max_depth`")?;
+    let max_depth: i64 = cx.config("relay.FuseOps.max_depth")?.ok_or("nobody registered `relay.FuseOps.max_depth`")?;
     cx.diagnostic(Diagnostic::note(format_args!(
         "step {auto_max_step}, depth {auto_max_depth}, extent {auto_max_extent}, explicit {explicit_unroll}, \
          local {unroll_local_access}; at most {max_depth}"

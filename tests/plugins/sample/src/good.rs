@@ -119,7 +119,7 @@ fn parallel(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     });
     cx.progress(1, 1);
     cx.check_cancelled()?;
-    let depth = cx.config_int("sample.depth").unwrap_or(-1);
+    let depth = cx.config("sample.depth")?.unwrap_or(-1);
     cx.diagnostic(Diagnostic::note(format_args!(
         "sum {}, depth {depth}, {} nodes",
         sum.into_inner(),

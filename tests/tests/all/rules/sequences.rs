@@ -261,6 +261,104 @@ fn r19_instruments_that_are_replaced_within_a_run_hear_no_more_and_the_new_ones_
     assert_eq!(taken(&new_events), expected.map(|what| format!("a {what}")), "no `after` without its `before`");
 }
 
+/// Replaces the instruments of a context, once, in a hook.
+struct Replaces {
+    hook: &'static str,
+    by: Mutex<Option<Vec<Arc<dyn PassInstrument>>>>,
+    context: Mutex<std::sync::Weak<PassContext>>,
+}
+
+impl Replaces {
+    fn at(&self, hook: &str) -> Result<(), PassError> {
+        if self.hook != hook {
+            return Ok(());
+        }
+        let Some(by) = self.by.lock().unwrap().take() else { return Ok(()) };
+        let context = self.context.lock().unwrap().upgrade().unwrap();
+        context.override_instruments(by).map_err(|fault| PassError::new(fault.to_string()))
+    }
+}
+
+impl PassInstrument for Replaces {
+    fn name(&self) -> &str {
+        "replaces"
+    }
+    fn enter(&self) -> Result<(), PassError> {
+        self.at("enter")
+    }
+    fn exit(&self) -> Result<(), PassError> {
+        self.at("exit")
+    }
+    fn should_run(&self, _: &IRModule, _: &PassInfo<'_>) -> Result<bool, PassError> {
+        self.at("should_run").map(|()| true)
+    }
+    fn before(&self, _: &IRModule, _: &PassInfo<'_>) -> Result<(), PassError> {
+        self.at("before")
+    }
+    fn after(&self, _: &IRModule, _: &PassInfo<'_>) -> Result<(), PassError> {
+        self.at("after")
+    }
+    fn skipped(&self, _: &IRModule, _: &PassInfo<'_>, _: &SkipReason) {
+        self.at("skipped").unwrap();
+    }
+}
+
+/// Replaces two instruments in a hook of one between them. Returns the events of both, those of the new one, and the end.
+fn replaced_in(hook: &'static str, run: impl Fn(&PassLibrary)) -> (String, String, Result<(), String>) {
+    let (old_events, old) = scribes(2, "", Hook::Make, "");
+    let (new_events, new) = scribes(1, "", Hook::Make, "");
+    let replaces = Replaces { hook, by: Mutex::new(Some(new)), context: Mutex::default() };
+    let replaces = Arc::new(replaces);
+    let instruments: [Arc<dyn PassInstrument>; 3] = [old[0].clone(), replaces.clone(), old[1].clone()];
+    let library = library();
+    let context = Arc::new(library.context().build().unwrap().with_instruments(instruments.into()));
+    *replaces.context.lock().unwrap() = Arc::downgrade(&context);
+    let ended = context.scope(|_| run(&library)).map_err(|error| error.to_string());
+    (taken(&old_events).join(", "), taken(&new_events).join(", "), ended)
+}
+
+#[test]
+fn r19_an_instrument_that_is_replaced_in_a_hook_is_told_nothing_more_and_the_new_one_of_later_passes() {
+    let twice = |library: &PassLibrary| {
+        for _ in 0..2 {
+            pass("Nothing").run(library, &module()).unwrap();
+        }
+    };
+    let second = "a enter, a should_run Nothing, a before Nothing, a after Nothing, a exit";
+    for (hook, old) in [
+        ("should_run", "a enter, b enter, a should_run Nothing, a exit, b exit"),
+        ("before", "a enter, b enter, a should_run Nothing, b should_run Nothing, a before Nothing, a exit, b exit"),
+        (
+            "after",
+            "a enter, b enter, a should_run Nothing, b should_run Nothing, a before Nothing, b before Nothing, \
+             a after Nothing, a exit, b exit",
+        ),
+    ] {
+        assert_eq!(replaced_in(hook, twice), (old.to_owned(), second.to_owned(), Ok(())), "{hook}");
+    }
+    // A sequence that is under way is not the new one's either, its later members are.
+    let sequence = |library: &PassLibrary| {
+        Pass::sequence("s", [pass("Nothing"), pass("Nothing")]).run(library, &module()).unwrap();
+    };
+    let (old, new, ended) = replaced_in("before", sequence);
+    assert!(old.ends_with("a before s, a exit, b exit"), "{old}");
+    let member = "a should_run Nothing, a before Nothing, a after Nothing";
+    assert_eq!((new, ended), (format!("a enter, {member}, {member}, a exit"), Ok(())));
+}
+
+#[test]
+fn r19_a_hook_that_enters_or_leaves_a_context_cannot_replace_its_instruments() {
+    for hook in ["enter", "exit"] {
+        let (old, new, ended) = replaced_in(hook, |_| ());
+        let fault = ended.unwrap_err();
+        let wanted = format!("instrument `replaces` failed at `{hook}`: it replaces the instruments of the context");
+        assert!(fault.contains(&wanted), "{fault}");
+        assert_eq!(new, "", "{hook}");
+        let expected = if hook == "enter" { "a enter, a exit" } else { "a enter, b enter, a exit" };
+        assert_eq!(old, expected, "{hook}");
+    }
+}
+
 #[test]
 fn r18_the_error_of_a_pass_is_not_lost_when_an_exit_fails_too() {
     let (_, instruments) = scribes(1, "a", Hook::Exit, "");
