@@ -397,4 +397,4 @@ def unregister_pass(name: str) -> None:
 
 def PrintIR(header: str = "") -> Pass:
     """Returns the pass that prints the module to `sys.stderr`."""
-    return get_pass("PrintIR", header=header)
+    return get_pass("relais.PrintIR", header=header)

@@ -28,8 +28,15 @@ type List = Vec<Arc<dyn PassInstrument>>;
 #[derive(Default)]
 struct Instruments {
     list: Mutex<List>,
-    /// The hooks that enter or leave the context, while they run.
-    changing: Mutex<Vec<(ThreadId, Arc<dyn PassInstrument>, Hook)>>,
+    changing: Mutex<Vec<Change>>,
+}
+
+/// A hook that enters or leaves a context, while it runs.
+#[derive(Clone)]
+struct Change {
+    thread: ThreadId,
+    instrument: Arc<dyn PassInstrument>,
+    hook: Hook,
 }
 
 impl Instruments {
@@ -37,20 +44,20 @@ impl Instruments {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn changing(&self) -> MutexGuard<'_, Vec<(ThreadId, Arc<dyn PassInstrument>, Hook)>> {
+    fn changing(&self) -> MutexGuard<'_, Vec<Change>> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a hook that enters or leaves the context.
     fn change(&self, instrument: &Arc<dyn PassInstrument>, hook: Hook) -> Result<(), HookFault> {
         let thread = thread::current().id();
-        self.changing().push((thread, instrument.clone(), hook));
+        self.changing().push(Change { thread, instrument: instrument.clone(), hook });
         let result = caught(|| match hook {
             Hook::Enter => instrument.enter(),
             _ => instrument.exit(),
         });
         let mut changing = self.changing();
-        let own = changing.iter().rposition(|(of, ..)| *of == thread).map(|at| changing.remove(at));
+        let own = changing.iter().rposition(|change| change.thread == thread).map(|at| changing.remove(at));
         drop(changing);
         drop(own);
         result.and_then(|done| done).map_err(|error| HookFault::new(&**instrument, hook, error))
@@ -206,8 +213,8 @@ impl PassContext {
     /// leaves this context cannot replace its instruments: nothing is changed.
     pub fn override_instruments(&self, instruments: Vec<Arc<dyn PassInstrument>>) -> Result<(), HookFault> {
         let thread = thread::current().id();
-        let within = self.instruments.changing().iter().rev().find(|(of, ..)| *of == thread).cloned();
-        if let Some((_, instrument, hook)) = within {
+        let within = self.instruments.changing().iter().rev().find(|change| change.thread == thread).cloned();
+        if let Some(Change { instrument, hook, .. }) = within {
             let error = PassError::new("it replaces the instruments of the context that is being entered or left");
             let error = error.help("replace them in another hook, or before the context is entered");
             return Err(HookFault::new(&*instrument, hook, error));

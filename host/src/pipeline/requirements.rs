@@ -4,7 +4,7 @@
 use super::{
     fault::{Code, PipelineFault, Place},
     resolved::ResolvedStep,
-    resolver::Resolver,
+    resolver::{RequiringSequence, Resolver},
     schema::mandatory,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(super) fn check(resolver: &mut Resolver<'_>, enabled: &[BTreeSet<usize>], mo
             check.follow(resolver, scope, (pass, Role::Step), &mut done);
         }
     }
-    for (scope, name, place, required) in resolver.requiring.clone() {
+    for RequiringSequence { name, place, scope, required } in resolver.requiring.clone() {
         let mut done = BTreeMap::new();
         for pass in required {
             let label = format!("`{name}` requires `{}`", resolver.passes[pass].facts.name);

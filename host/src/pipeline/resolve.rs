@@ -5,7 +5,7 @@ use super::{
     fault::{Code, Faults, PipelineFault, Place},
     requirements,
     resolved::*,
-    resolver::{ANONYMOUS, Makes, Resolver},
+    resolver::{ANONYMOUS, Makes, RequiringSequence, Resolver},
     schema::{mandatory, shorten},
     spec::*,
     watchers,
@@ -266,7 +266,8 @@ impl<'a> Resolver<'a> {
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
                     let required = self.required_by_sequence(required);
                     if is_on && !required.is_empty() {
-                        self.requiring.push((scope, name.clone(), written.place, required.clone()));
+                        let (name, required) = (name.clone(), required.clone());
+                        self.requiring.push(RequiringSequence { name, place: written.place, scope, required });
                     }
                     let present = self.present(steps);
                     let step = ResolvedStep::Sequence { name, opt_level: *opt_level, required, steps: present };

@@ -26,6 +26,16 @@ pub(super) enum Makes {
     Nothing,
 }
 
+/// A sequence of the pipeline that requires passes.
+#[derive(Clone)]
+pub(super) struct RequiringSequence {
+    pub name: String,
+    pub place: Option<Place>,
+    /// The context that it runs in.
+    pub scope: usize,
+    pub required: Vec<usize>,
+}
+
 pub(super) struct Resolver<'a> {
     pub spec: &'a PipelineSpec,
     pub catalogue: &'a dyn Catalogue,
@@ -42,8 +52,8 @@ pub(super) struct Resolver<'a> {
     /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
     pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
     pub nodes: Vec<ResolvedStep>,
-    /// The sequences of the pipeline that are on and require passes: the context, the name, where it is, and the passes.
-    pub requiring: Vec<(usize, String, Option<Place>, Vec<usize>)>,
+    /// The sequences of the pipeline that are on and require passes.
+    pub requiring: Vec<RequiringSequence>,
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
     pub disabled_at: BTreeMap<String, Option<Place>>,

@@ -76,8 +76,13 @@ def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]]
     for name in named(names, argument):
         if name not in table:
             log.warning("`%s` of `%s` corresponds to nothing here", name, argument)
-        passes += [own for own in table.get(name, ()) if own not in passes]
+        passes += [own for own in map(full, table.get(name, ())) if own not in passes]
     return passes
+
+
+def full(name: str) -> str:
+    """The full name of a shipped pass: passes of others may have its short name."""
+    return f"relais.{name}"
 
 
 def read(model: Any, what: str = "`model`") -> Any:
@@ -239,6 +244,7 @@ __all__ = [
     "MAX_GROWTH",
     "agree",
     "for_inputs",
+    "full",
     "known_providers",
     "log",
     "module_of",

@@ -16,6 +16,7 @@ from ._common import (
     MAX_GROWTH,
     agree,
     for_inputs,
+    full,
     known_providers,
     log,
     module_of,
@@ -240,12 +241,12 @@ def simplify(
 
     disable = switched_off(skipped_optimizers, _OPTIMIZERS, "skipped_optimizers")
     if skip_fuse_bn:
-        disable += [name for name in _SCALES if name not in disable]
-    if skip_constant_folding and "FoldConstant" not in disable:
-        disable.append("FoldConstant")
+        disable += [name for name in map(full, _SCALES) if name not in disable]
+    if skip_constant_folding and full("FoldConstant") not in disable:
+        disable.append(full("FoldConstant"))
     config = {}
     if tensor_size_threshold != "1.5GB":
-        config["FoldConstant.max_growth"] = min(size(tensor_size_threshold, "tensor_size_threshold"), MAX_GROWTH)
+        config["relais.FoldConstant.max_growth"] = min(size(tensor_size_threshold, "tensor_size_threshold"), MAX_GROWTH)
     threshold = size(external_data_threshold, "external_data_threshold")
 
     before = module_of(model)
@@ -272,13 +273,14 @@ def simplify(
     if opset is not None:
         module = optimize(module, target_opset=opset)
     if inline_functions:
-        module = optimize(module, passes=["Inline", "RemoveUnusedFunctions"])
+        module = optimize(module, passes=[full("Inline"), full("RemoveUnusedFunctions")])
 
     def simplified(module: IRModule) -> IRModule:
         if perform_optimization:
             return optimize(module, disable=disable, config=config)
         if not skip_constant_folding:
-            return optimize(module, passes=["InferType", "FoldConstant", "DeadCodeElimination"], config=config)
+            passes = map(full, ("InferType", "FoldConstant", "DeadCodeElimination"))
+            return optimize(module, passes=list(passes), config=config)
         return module
 
     if rules:

@@ -190,7 +190,7 @@ def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     threshold = 0 if given.get("size_threshold") is None else given["size_threshold"]
     # As there, 0 is none.
     if (threshold := whole(threshold, "`size_threshold`", -(2**63), 2**63)) != 0:
-        config["FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
+        config["relais.FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
     tests, files = _shapes(given.get("model_check_inputs"), "model_check_inputs")
 
     before = module_of(model)
