@@ -368,17 +368,17 @@ def test_simplify_says_when_results_differ(module):
     assert agree(module, module, 1) and _agree_here(module, module, 1, 1e-4, 1e-5)
 
 
-def test_passes_of_the_caller_may_have_the_short_names_of_shipped_ones(module, tmp_path):
+def test_passes_of_the_caller_may_have_the_short_names_of_shipped_ones(proto):
     shipped = [name.removeprefix("relais.") for name in relais.list_passes() if name.startswith("relais.")]
     own = [relais.module_pass(lambda mod, ctx: mod, opt_level=0, name=f"mine.{name}") for name in shipped]
     for each in own:
         relais.register_pass(each)
     try:
         everything = {"skip_fuse_bn": True, "skip_constant_folding": True, "inline_functions": True}
-        onnxsim.simplify(module, tensor_size_threshold="1MB", **everything)
-        onnxsim.simplify(module, perform_optimization=False, skipped_optimizers=list(onnxsim._OPTIMIZERS))
-        onnxslim.slim(module, size_threshold=9, skip_optimizations=["constant_folding"])
-        onnxslim.slim(module, skip_fusion_patterns=list(onnxslim._PATTERNS))
+        onnxsim.simplify(proto, tensor_size_threshold="1MB", **everything)
+        onnxsim.simplify(proto, perform_optimization=False, skipped_optimizers=list(onnxsim._OPTIMIZERS))
+        onnxslim.slim(proto, size_threshold=9, skip_optimizations=["constant_folding"])
+        onnxslim.slim(proto, skip_fusion_patterns=list(onnxslim._PATTERNS))
         assert relais.transform.PrintIR().info.name == "relais.PrintIR"
     finally:
         for each in own:

@@ -173,6 +173,11 @@ impl PassContext {
         self.instruments.list().clone()
     }
 
+    /// Whether that object is one of its instruments.
+    pub(crate) fn has(&self, instrument: &Arc<dyn PassInstrument>) -> bool {
+        self.instruments.list().iter().any(|own| Arc::ptr_eq(own, instrument))
+    }
+
     /// Keeps the fault of a hook until the caller of the pass asks for it.
     pub(crate) fn keep_fault(&self, fault: HookFault) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);

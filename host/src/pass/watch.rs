@@ -66,8 +66,7 @@ impl Watch {
 
     /// Whether an instrument watches now. Another one's hook may have replaced it.
     fn has(&self, instrument: &Arc<dyn PassInstrument>) -> bool {
-        let is_it = |other: &Arc<dyn PassInstrument>| Arc::ptr_eq(other, instrument);
-        self.contexts.iter().any(|context| context.instruments().iter().any(is_it))
+        self.contexts.iter().any(|context| context.has(instrument))
     }
 
     /// The instruments that were asked about a pass; none if there was no question.

@@ -213,10 +213,18 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("relais-conformance-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = env::temp_dir().join(name);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
+        loop {
+            let path = Self::named(NEXT.fetch_add(1, Ordering::Relaxed));
+            match fs::create_dir(&path) {
+                // A process that was killed had the number of this one.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| Self(path)),
+            }
+        }
+    }
+
+    fn named(number: u64) -> PathBuf {
+        env::temp_dir().join(format!("relais-conformance-{}-{number}", process::id()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -228,5 +236,19 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // The system removes the remains in a folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folders_of_a_process_that_was_killed_are_passed_over() {
+        let left: Vec<PathBuf> = (0..99).map(Scratch::named).filter(|path| fs::create_dir(path).is_ok()).collect();
+        assert!(left.len() > 90);
+        let made = Scratch::new().unwrap();
+        assert!(made.0.is_dir() && !left.contains(&made.0));
+        left.iter().for_each(|path| fs::remove_dir(path).unwrap());
     }
 }
