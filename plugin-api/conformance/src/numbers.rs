@@ -495,7 +495,7 @@ mod tests {
         let judged = |model: &[f32], output: &[f32], reference: &[f64], rounded: Option<&[f32]>| {
             let (evaluated, rounded) = (floats(model), rounded.map(floats));
             let yardstick = Yardstick { evaluated, reference: doubles(reference), rounded };
-            is_as_good(&floats(model), &floats(output), &yardstick, tolerance, ElemType::UNKNOWN)
+            is_as_good(&floats(model), &floats(output), &yardstick, tolerance, (ElemType::UNKNOWN, 0.0))
         };
         // The rest of larger terms that cancel.
         let (model, reference) = ([4.7e-6, 1e-6], [4.6e-6, 1e-6]);
@@ -506,6 +506,13 @@ mod tests {
         let noisy = [5e-8, 9e-8].map(|it| it as f32);
         assert!(!judged(&[6e-8, 1e-7], &[1.2e-7, 1e-7], &[6e-8, 1e-7], Some(&noisy)), "half of the largest value");
         assert!(!judged(&[4.6e-6, 1e-6], &[4.55e-6, 1e-6], &reference, None), "the model is exact");
+        // A result that is computed from numbers of about 1 is rounded as they are.
+        let sigmoid = |output: &[f32], around: f64| {
+            let model = floats(&[4.6e-6, 1e-6]);
+            let yardstick = Yardstick { evaluated: model.clone(), reference: doubles(&reference), rounded: None };
+            is_as_good(&model, &floats(output), &yardstick, tolerance, (ElemType::UNKNOWN, around))
+        };
+        assert!(sigmoid(&[4.4e-6, 1e-6], 1.0) && !sigmoid(&[4.4e-6, 1e-6], 0.0) && !sigmoid(&[4.3e-6, 1e-6], 1.0));
         // The same in fewer digits.
         assert!(judged(&[1.0, 2.0], &[1.004, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));
         assert!(!judged(&[1.0, 2.0], &[1.1, 2.0], &[1.0, 2.0], Some(&[1.0005, 2.001])));

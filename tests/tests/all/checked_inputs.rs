@@ -13,6 +13,20 @@ fn check(here: &Path, model: &str, rule: &str, args: &[&str]) -> Run {
     Run::of(relais.args(["--passes", "InferType", "--rule", rule, "--no-judge", "--no-reproducer"]).args(args))
 }
 
+#[test]
+fn small_results_of_an_operator_that_rounds_numbers_of_about_one_may_be_apart_as_these_are() {
+    let here = folder("checked-rounded");
+    let check = |op: &str, error: &str| {
+        let head = "def @main(%x: Tensor[(64), float32]) -> (%y) #[opset = {\"\": 17}]";
+        let model = format!("{head} {{ %a = Add(%x, const(float32, -24.0)); %y = {op}(%a); %y }}");
+        check(&here, &model, &format!("{op}(Add(x, c)) => Add({op}(Sub(x, Neg(c))), {error})"), &["--check=3"])
+    };
+    check("Sigmoid", "0.0000001").expect_success();
+    for run in [check("Sigmoid", "0.0000009"), check("Exp", "0.0000001")] {
+        assert!(run.expect_failure().stderr.contains("error[D001]"));
+    }
+}
+
 /// Faults that no random inputs show, the rule with each, and the words about the inputs that do.
 const FAULTS: [(&str, &str, &str, &str); 5] = [
     (

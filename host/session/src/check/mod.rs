@@ -22,6 +22,7 @@ use reference::{bounds, yardsticks};
 use relais::{
     ir::{ElemType, Function, IRModule, NodeId, Tensor},
     manager::Execution,
+    pass::Catalogue as _,
     registry::Registry,
 };
 use relais_conformance::{
@@ -66,6 +67,21 @@ pub struct Subject<'a> {
     pub registry: &'a Registry,
     /// Receives the work that is under way.
     pub listener: &'a dyn Listener,
+}
+
+/// The property of operators that compute their results from numbers of a magnitude, however small these are.
+const ROUNDED_AROUND: &str = "rounded.around";
+
+impl Subject<'_> {
+    /// The magnitude of the numbers that an output is computed from, as the record of its operator says; 0 if it does not.
+    fn rounded_around(&self, main: &Function, output: usize) -> f64 {
+        let call = main.results(main.body()).get(output).and_then(|&id| main.call(id));
+        let Some(op) = call.and_then(|call| call.op()) else { return 0.0 };
+        let mut relations = self.registry.relations();
+        relations.version(main, op);
+        let stated = relations.schema(op).and_then(|schema| schema.property(ROUNDED_AROUND)?.parse().ok());
+        stated.filter(|around: &f64| (0.0..=1.0).contains(around)).unwrap_or(0.0)
+    }
 }
 
 /// Passes that ran.
@@ -526,9 +542,9 @@ impl<'a> OutputCheck<'a> {
                 TensorComparison::Differ(difference) => {
                     let yardstick = run.yardstick(subject, self.request.max_bytes, at);
                     let yardstick = yardstick.filter(|yardstick| self.is_measured(old, yardstick, subject.computed));
-                    let is_good = |yardstick: &Yardstick| {
-                        is_as_good(old, new, yardstick, self.request.tolerance, subject.computed)
-                    };
+                    let computed = (subject.computed, subject.rounded_around(main, run.old.place(at).0));
+                    let is_good =
+                        |yardstick: &Yardstick| is_as_good(old, new, yardstick, self.request.tolerance, computed);
                     if yardstick.is_none() && subject.listener.is_stopped() {
                         return Err(undecided(&name()));
                     }
@@ -572,7 +588,7 @@ impl<'a> OutputCheck<'a> {
         let (evaluated, tolerance) = (&yardstick.evaluated, self.request.tolerance);
         matches!(self.runner, Runner::Evaluators { .. })
             || matches!(compare_computed(evaluated, old, ROUGHLY, computed), TensorComparison::Close(_))
-            || is_as_good(evaluated, old, yardstick, tolerance, computed)
+            || is_as_good(evaluated, old, yardstick, tolerance, (computed, 0.0))
     }
 
     /// Which outputs may be what they became, since what decides them ties within the bounds.

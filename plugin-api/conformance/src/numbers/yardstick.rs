@@ -6,6 +6,9 @@ use relais_plugin_api::ir::{ElemType, Tensor};
 /// How many times the error of a model its output's may be.
 pub(crate) const MANY_TIMES: f64 = 16.0;
 
+/// Four roundings of numbers of about 1 to `float32`. In fewer digits, bounds are larger than this.
+const ROUNDINGS: f64 = 4.0 / (1u32 << 24) as f64;
+
 /// The fewest elements whose errors together tell how large an error of one of them may be.
 const FEW: usize = 16;
 
@@ -73,13 +76,13 @@ pub(crate) fn largest_around(dims: &[u64], values: &[f64]) -> Vec<f64> {
 }
 
 /// Whether an output is as good as its model, of which it is too far for a tolerance: each element is as near to the reference
-/// as [`Yardstick`] says.
+/// as [`Yardstick`] says, or as numbers of the magnitude `around` are rounded.
 pub fn is_as_good(
     model: &Tensor,
     output: &Tensor,
     yardstick: &Yardstick,
     tolerance: Tolerance,
-    computed: ElemType,
+    (computed, around): (ElemType, f64),
 ) -> bool {
     let dims = yardstick.reference.dims();
     if [model, output].iter().any(|tensor| tensor.dims() != dims || tensor.len() > MOST) {
@@ -91,6 +94,7 @@ pub fn is_as_good(
     let Some(allowed) = yardstick.allows(model) else { return false };
     let largest = reference.iter().filter(|x| x.is_finite()).fold(0.0f64, |largest, x| largest.max(x.abs()));
     let (relative, absolute) = tolerance.bounds_in(model.elem(), computed, largest);
+    let absolute = if model.elem() == ElemType::FLOAT { absolute.max(ROUNDINGS * around) } else { absolute };
     (0..reference.len()).all(|at| {
         let (x, y, r) = (x[at], y[at], reference[at]);
         let is_near = (y - r).abs() <= (relative * r.abs() + absolute).max(allowed[at]);

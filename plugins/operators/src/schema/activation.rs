@@ -133,6 +133,8 @@ const SIGMOID: Operator = Operator::new("", "Sigmoid", 13)
     .infer(relations::shared::elementwise::same)
     .compute(kernels::activation::unary)
     .gradient_of(gradients::activation::sigmoid)
+    // Runtimes compute the half of a sum of 1 and a hyperbolic tangent.
+    .properties(&[("rounded.around", "1")])
     .doc("The logistic function.");
 
 const SOFTPLUS: Operator = Operator::new("", "Softplus", 22)
