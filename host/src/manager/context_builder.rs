@@ -9,12 +9,15 @@ use crate::{
     },
 };
 use relais_plugin_api::options::Value;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A pass context being put together; names and values are checked when it is built.
 pub struct ContextBuilder<'a> {
     catalogue: &'a dyn Catalogue,
-    around: Scope,
+    around: BTreeMap<String, Value>,
     scope: ScopeSpec,
     /// `None` is a placeholder for the next of the named ones.
     instruments: Vec<Option<Arc<dyn PassInstrument>>>,
@@ -25,10 +28,16 @@ pub struct ContextBuilder<'a> {
 impl<'a> ContextBuilder<'a> {
     /// A context that starts from settings, without instruments.
     pub fn new(catalogue: &'a dyn Catalogue, scope: &Scope) -> Self {
+        let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
         Self {
             catalogue,
-            around: scope.clone(),
-            scope: ScopeSpec::default(),
+            around: scope.config.clone(),
+            scope: ScopeSpec {
+                opt_level: Some(scope.opt_level),
+                required: names(&scope.required),
+                disabled: names(&scope.disabled),
+                config: Vec::new(),
+            },
             instruments: Vec::new(),
             named: Vec::new(),
             output: Arc::new(StandardError),

@@ -228,6 +228,15 @@ fn r11_a_sequence_of_a_pipeline_runs_what_it_requires_first() {
 }
 
 #[test]
+fn r04_the_names_of_settings_that_a_context_starts_from_are_checked_and_made_full() {
+    let fakes = Fakes::default().pass("acme.A", 0, &[], Does::Nothing);
+    let disabled = |name: &str| crate::pass::Scope { disabled: [name.to_owned()].into(), ..Default::default() };
+    let context = ContextBuilder::new(&fakes, &disabled("A")).build().unwrap();
+    assert_eq!(context.settings().disabled, ["acme.A".to_owned()].into());
+    assert!(ContextBuilder::new(&fakes, &disabled("Nowhere")).build().is_err());
+}
+
+#[test]
 fn r02_passes_for_a_runtime_are_in_sets_that_name_it() {
     let fakes = Fakes::default()
         .pass("a", 1, &[], Does::Nothing)

@@ -100,7 +100,8 @@ impl<'a> Resolver<'a> {
         (self.additions, self.warnings) = additions::additions(self);
         let plugins = self.plugins();
         let set = self.settings();
-        let scope = self.scope(&spec.scope, &spec.around, &set);
+        let around = Scope { config: spec.around.clone(), ..Scope::default() };
+        let scope = self.scope(&spec.scope, &around, &set);
         self.scopes.push(scope);
         let steps_of = self.steps();
         self.expand();

@@ -1,7 +1,7 @@
 //! A pipeline as it was written: every name and value with its place, nothing looked up.
 
 use super::fault::{Place, Sources};
-use crate::pass::{Dependencies, OnFailure, Scope, Verify};
+use crate::pass::{Dependencies, OnFailure, Verify};
 use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ pub struct PipelineSpec {
     pub run: RunSpec,
     /// The settings for the steps.
     pub scope: ScopeSpec,
-    /// The settings that these start from.
-    pub around: Scope,
+    /// The options of the context that these start from.
+    pub around: BTreeMap<String, Value>,
     /// The steps, in order, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
     /// Every step, however deep it is nested: dropping or walking a pipeline needs no recursion.

@@ -6,7 +6,7 @@ use relais_plugin_api::ir::{ElemType, Tensor};
 /// How many times the error of a model its output's may be.
 pub(crate) const MANY_TIMES: f64 = 16.0;
 
-/// Four roundings of numbers of about 1 to `float32`. In fewer digits, bounds are larger than this.
+/// Four roundings of numbers of about 1 to `float32`. Outputs of other types have the bounds alone.
 const ROUNDINGS: f64 = 4.0 / (1u32 << 24) as f64;
 
 /// The fewest elements whose errors together tell how large an error of one of them may be.
