@@ -17,7 +17,8 @@
 //! - loops that certainly have no turns, by the bounds of their extents;
 //! - values that nothing uses, and memory that nothing reads, with the stores to it;
 //! - stores of what is in that place: what was loaded from it, and not written since;
-//! - stores to a place that is written again before anything can be read, or end the program.
+//! - stores to places that are all written again, by a store or a loop, before anything reads them or may end the program:
+//!   places are compared as far as indices are numbers, variables of loops with a known number of turns, or sums of both.
 //!
 //! It leaves: calls, `assert`, and `while`, which may not end. Loads and divisions that nothing uses go: to end the
 //! program, by an index out of bounds or a division by zero, is a fault of it and not an effect.
@@ -25,10 +26,12 @@
 //! It does so until nothing more goes. TVM's pass keeps values that nothing uses, memory that nothing reads, and stores that
 //! are overwritten, unless `use_dataflow_analysis` is set. The options are those of the context's option `tir.RemoveNoOp`.
 
+mod overwritten;
+
 use crate::program::{are_same_values, call, is_program};
+use overwritten::overwritten;
 use relais_plugin_api::{
     ir::{AttrData, AttrRec, Walk, WalkStep, attr_flag, kind},
-    op::Effects,
     prelude::*,
     prim::{CoreOp, Intervals, LoopOps, Mark, value_type},
 };
@@ -81,7 +84,7 @@ fn remove(edit: &mut Editor, cx: &PassCx<'_>, drops_overwritten: bool) -> Result
     let ops = LoopOps::new(f);
     let survey = Survey::new(f, &ops);
     let mut live = survey.live(f, &ops, &HashSet::new());
-    let overwritten = if drops_overwritten { survey.overwritten(f, &ops, &live) } else { HashSet::new() };
+    let overwritten = if drops_overwritten { overwritten(&survey, f, &ops, &live) } else { HashSet::new() };
     if !overwritten.is_empty() {
         live = survey.live(f, &ops, &overwritten);
     }
@@ -279,31 +282,6 @@ impl Survey {
         }
         live
     }
-
-    /// The stores to places that a later store of the block writes, and nothing between them reads or ends the program.
-    fn overwritten(&self, f: &Function, ops: &LoopOps, live: &[bool]) -> HashSet<NodeId> {
-        let mut overwritten = HashSet::new();
-        // For each open block, the store that is not read so far.
-        let mut last: Vec<Option<NodeId>> = Vec::new();
-        let mut walk = Walk::new(f);
-        while let Some(step) = walk.next(f) {
-            match step {
-                WalkStep::Enter(_) => last.push(None),
-                WalkStep::Exit(_) => drop(last.pop()),
-                WalkStep::Leave(_) => {}
-                WalkStep::Binding(id) if !live[id.index()] || self.unturned.contains(&id) => walk.skip_nested(),
-                WalkStep::Binding(id) => {
-                    let Some(last) = last.last_mut() else { continue };
-                    if ops.of(f, id) == Some(CoreOp::Store) {
-                        overwritten.extend(last.replace(id).filter(|&store| is_same_place(f, store, id)));
-                    } else if !is_quiet(f, ops, id) {
-                        *last = None;
-                    }
-                }
-            }
-        }
-        overwritten
-    }
 }
 
 /// Whether a store writes what was loaded from the same place.
@@ -324,26 +302,6 @@ fn is_in_place(
         && is_unwritten_since(value)
         && (are_same_values(f, indices, others)
             || indices.len() == others.len() && indices.iter().zip(others).all(is_same))
-}
-
-/// Whether two stores write the same elements.
-fn is_same_place(f: &Function, a: NodeId, b: NodeId) -> bool {
-    match (f.operands(a), f.operands(b)) {
-        (&[_, memory, value, ref indices @ ..], &[_, other, other_value, ref others @ ..]) => {
-            memory == other
-                && value_type(f.type_of(value)) == value_type(f.type_of(other_value))
-                && are_same_values(f, indices, others)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a binding neither reads memory nor ends the program.
-fn is_quiet(f: &Function, ops: &LoopOps, id: NodeId) -> bool {
-    let Some(op) = ops.of(f, id) else { return matches!(f.kind(id), kind::CONSTANT | kind::TUPLE_GET_ITEM) };
-    let is_float = || value_type(f.type_of(id)).is_some_and(|ty| ty.elem.is_float());
-    let traps = op.info().effects.contains(Effects::TRAPS) && !(matches!(op, CoreOp::Div | CoreOp::Mod) && is_float());
-    !op.is_statement() && !traps
 }
 
 // ---- conditionals -----------------------------------------------------------------------------------------------------

@@ -388,3 +388,123 @@ fn values_of_conditionals_go_if_nothing_needs_them() {
         b.store(y, value, &[n]);
     });
 }
+
+/// Programs of loops and stores with numbers as bounds, in which much is overwritten.
+struct Overwrites {
+    random: Random,
+    memory: [NodeId; 2],
+    /// Memory of a number that is not known.
+    given: NodeId,
+    /// Variables of loops, and what they carry: from 0 to 16.
+    variables: Vec<NodeId>,
+}
+
+impl Overwrites {
+    fn index(&mut self, b: &mut PrimBuilder<'_>) -> NodeId {
+        let number = b.index(self.random.next(6) as i64);
+        match self.variables.len() {
+            0 => number,
+            n => {
+                let variable = self.variables[self.random.next(n)];
+                match self.random.next(4) {
+                    0 => number,
+                    1 => b.op(CoreOp::Add, &[variable, number]),
+                    2 => b.op(CoreOp::Add, &[number, variable]),
+                    _ => variable,
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self, b: &mut PrimBuilder<'_>, depth: usize) {
+        let memory = self.memory[usize::from(self.random.next(4) == 0)];
+        match self.random.next(if depth < 3 { 10 } else { 4 }) {
+            3 => {
+                let (from, to) = (self.index(b), self.index(b));
+                let value = b.op_with(CoreOp::Load, &[self.memory[0], from], &[Attr::new("lanes", 4)]);
+                b.store(memory, value, &[to]);
+            }
+            0 | 1 => {
+                let (index, value) = (self.index(b), self.random.next(100) as f64);
+                store(b, memory, value, index);
+            }
+            2 => {
+                let (from, to) = (self.index(b), self.index(b));
+                let other = self.memory[self.random.next(2)];
+                let value = b.load(other, &[from]);
+                b.store(memory, value, &[to]);
+            }
+            4 | 5 => {
+                let (index, bound) = (self.index(b), b.index(self.random.next(9) as i64));
+                let op = [CoreOp::Lt, CoreOp::Le, CoreOp::Gt, CoreOp::Ne][self.random.next(4)];
+                let condition = b.op(op, &[index, bound]);
+                let second = self.random.next(4) == 0;
+                let this = std::cell::RefCell::new(self);
+                match second {
+                    true => {
+                        _ = b.when_else(
+                            condition,
+                            |b| this.borrow_mut().block(b, depth),
+                            |b| this.borrow_mut().block(b, depth),
+                        )
+                    }
+                    false => _ = b.when(condition, |b| this.borrow_mut().block(b, depth)),
+                }
+            }
+            _ => {
+                let (start, count) = (self.random.next(3) as i64, self.random.next(6) as i64);
+                let (start, mut count) = (b.index(start), b.index(count));
+                if self.random.next(4) == 0 {
+                    // It may be negative.
+                    let (given, less) = (b.load(self.given, &[]), b.index(self.random.next(9) as i64));
+                    let given = b.op(CoreOp::Sub, &[given, less]);
+                    count = b.op(CoreOp::Min, &[given, count]);
+                }
+                if self.random.next(3) == 0 {
+                    // What a turn carries, up or down.
+                    let first = b.index(self.random.next(9) as i64);
+                    let [_] = b.fold(start, count, [first], |b, variable, [carried]| {
+                        self.variables.extend([variable, carried]);
+                        self.block(b, depth + 1);
+                        self.variables.truncate(self.variables.len() - 2);
+                        let (step, least) = (b.index(self.random.next(3) as i64 - 1), b.index(0));
+                        let next = b.op(CoreOp::Add, &[carried, step]);
+                        [b.op(CoreOp::Max, &[next, least])]
+                    });
+                    return;
+                }
+                let [] = b.fold(start, count, [], |b, variable, []| {
+                    self.variables.push(variable);
+                    self.block(b, depth + 1);
+                    self.variables.pop();
+                    []
+                });
+            }
+        }
+    }
+
+    fn block(&mut self, b: &mut PrimBuilder<'_>, depth: usize) {
+        for _ in 0..1 + self.random.next(3) {
+            self.statement(b, depth + 1);
+        }
+    }
+}
+
+#[test]
+fn stores_that_are_overwritten_go_and_others_stay_in_programs_that_are_made_at_random() {
+    let n: u64 = std::env::var("RELAIS_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+    let (mut n_changed, mut n_compared) = (0, 0);
+    for seed in 0..n {
+        let f = program(|b, [_, n, _, y, z]| {
+            let mut made = Overwrites { random: Random(seed), memory: [y, z], given: n, variables: Vec::new() };
+            for _ in 0..2 + made.random.next(4) {
+                made.statement(b, 0);
+            }
+        });
+        // It compares what is computed before and after.
+        let ran = run("RemoveNoOp", f);
+        n_changed += u64::from(ran.changed);
+        n_compared += u64::from(ran.is_compared);
+    }
+    assert!(n_changed > n / 4 && n_compared > n * 9 / 10, "{n_changed} of {n} were changed, {n_compared} compared");
+}
