@@ -6,7 +6,7 @@ use crate::{
     options::{OptionSchema, ValueKind},
     pass::{Catalogue, InstrumentFacts},
     pipeline::BUILT_IN,
-    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
+    plugin::{AdditionRecord, AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
     registry::{Provider, Registry},
 };
 use relais_plugin_api::{
@@ -103,7 +103,16 @@ pub fn list_json(registry: &Registry, what: Listed) -> Value {
             used.chain(aside).chain(refused).collect()
         }
         Listed::Operators => {
-            registry.operators().map(|(op, provider)| with(operator_json(op), "plugin", provider)).collect()
+            let json = |(op, provider): (&OperatorRecord, &Provider)| {
+                let mut json = with(operator_json(op), "plugin", provider);
+                let additions = registry.additions_to(op);
+                if !additions.is_empty() {
+                    let added = additions.into_iter().map(|(it, by)| with(addition_json(it), "plugin", by));
+                    json["additions"] = added.collect();
+                }
+                json
+            };
+            registry.operators().map(json).collect()
         }
         Listed::Options => {
             let config =
@@ -167,6 +176,8 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "runtime": pass.runtime,
         "required": pass.required,
         "extends": pass.extends,
+        "before": pass.before,
+        "after": pass.after,
         "doc": pass.doc,
         "rules": rules_of(pass).into_iter().map(|it| json!({ "name": it.name, "text": it.text })).collect::<Vec<_>>(),
         "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
@@ -192,6 +203,18 @@ pub fn operator_json(op: &OperatorRecord) -> Value {
         "macs": (!schema.macs.is_empty()).then_some(schema.macs),
         "body": (!schema.body.is_empty()).then_some(schema.body),
         "doc": op.doc(),
+    })
+}
+
+/// An addition of a plugin to an operator.
+pub fn addition_json(addition: &AdditionRecord) -> Value {
+    json!({
+        "name": addition.parts.name,
+        "domain": addition.parts.domain,
+        "since_version": addition.parts.since_version,
+        "priority": addition.priority,
+        "target": (!addition.target.is_empty()).then_some(&addition.target),
+        "parts": addition.names(),
     })
 }
 

@@ -14,13 +14,13 @@ use crate::{
     options::{OptionError, OptionSchema},
     pass::Candidate,
     plugin::{
-        Discovery, FoundPlugin, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord, Refusal,
-        RefusedPlugin,
+        AdditionRecord, Discovery, FoundPlugin, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord,
+        PluginRecord, Refusal, RefusedPlugin,
     },
     words::nearest,
 };
 use names::Names;
-use operators::Operators;
+use operators::{Dispute, Operators};
 use provider::ProviderSource;
 use relais_plugin_api::{
     boundary::{
@@ -28,6 +28,7 @@ use relais_plugin_api::{
         entry::{Item, registrations},
     },
     diagnostics::PassError,
+    op::AddedPart,
     options::Value,
 };
 use semver::VersionReq;
@@ -45,7 +46,7 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     providers: Vec<Arc<Provider>>,
-    /// Plugins that others replace: linked builds of the same plugin, or older files of it.
+    /// Plugins that others replace: linked builds of the same plugin, older files of it, or files that were not named.
     set_aside: Vec<Arc<Provider>>,
     refused: Vec<RefusedPlugin>,
     duplicates: Vec<(PathBuf, PathBuf)>,
@@ -97,8 +98,8 @@ impl Registry {
         }
         let found = plugins.into_iter().filter(|found| is_chosen(&found.records.plugin));
         providers.extend(found.map(|found| {
-            let FoundPlugin { path, records, section } = found;
-            (records, ProviderSource::File(path, section))
+            let FoundPlugin { path, records, section, is_named } = found;
+            (records, ProviderSource::File(path, section, is_named))
         }));
         let provider = |(records, source)| Arc::new(Provider::new(records, source));
         Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
@@ -155,8 +156,8 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
-    /// Plugins that are not used, because others of the same name replace them: those that are linked into this program
-    /// if a file is not older, and files that are older than the linked ones.
+    /// Plugins that are not used, because others of the same name replace them: all others of one whose file was named,
+    /// those that are linked into this program if a file is not older, and files that are older than the linked ones.
     pub fn set_aside(&self) -> impl Iterator<Item = &Provider> {
         self.0.set_aside.iter().map(|provider| &**provider)
     }
@@ -301,7 +302,8 @@ impl Registry {
         Ok((&provider.records.pipelines[index], provider))
     }
 
-    /// Returns warnings about the operators that a module uses: those that several plugins describe are opaque.
+    /// Returns warnings about the operators that a module uses: of what several plugins describe or give, none counts but what
+    /// a shipped plugin has.
     pub fn operator_conflicts(&self, module: &IRModule) -> Vec<String> {
         let used: BTreeSet<(String, String, u32)> = module
             .functions()
@@ -311,15 +313,25 @@ impl Registry {
                 (normal_domain(f.str(rec.domain)).to_owned(), f.str(rec.name).to_owned(), version)
             })
             .collect();
-        let told = used.iter().filter_map(|(domain, name, version)| {
-            let rivals = self.0.operators.rivals(domain, name, *version);
-            let plugins: Vec<String> = rivals.iter().map(|&plugin| self.0.providers[plugin].describe()).collect();
-            (!plugins.is_empty()).then(|| {
-                let full = if domain.is_empty() { name.clone() } else { format!("{domain}::{name}") };
+        let told = used.iter().flat_map(|(domain, name, version)| {
+            let full = qualified(domain, name);
+            let providers = &self.0.providers;
+            let disputes = self.0.operators.disputes(domain, name, *version, providers);
+            disputes.into_iter().map(move |Dispute { part, plugins, stands }| {
+                let plugins: Vec<String> = plugins.iter().map(|&plugin| providers[plugin].describe()).collect();
                 let plugins = plugins.join(" and ");
+                let what = match part.as_str() {
+                    "" => format!("operator `{full}` is described by {plugins}"),
+                    part => format!("the {part} of operator `{full}` is given by {plugins}"),
+                };
+                let stands = match stands {
+                    Some(plugin) => format!("that of `{}` stands", providers[plugin].records.plugin.name),
+                    None if part.is_empty() => "none of them is believed: its calls stay as they are, untyped".into(),
+                    None => "none of them counts".into(),
+                };
                 format!(
-                    "operator `{full}` is described by {plugins}\n  none of them is believed: its calls stay as they are, \
-                     untyped\n  help: choose one in a pipeline's table `[plugins]`: `NAME = {{ operators = [\"{full}\"] }}`"
+                    "{what}\n  {stands}\n  help: choose one in a pipeline's table `[plugins]`: `NAME = {{ operators = \
+                     [\"{full}\"] }}`"
                 )
             })
         });
@@ -381,9 +393,41 @@ impl Registry {
         self.0.operators.operator(domain, name, version, &self.0.providers)
     }
 
-    /// Whether several plugins describe an operator in the same version: then none of them is believed.
+    /// Whether several plugins describe an operator in the same version, and none of them is believed.
     pub fn is_disputed(&self, domain: &str, name: &str, version: u32) -> bool {
-        !self.0.operators.rivals(domain, name, version).is_empty()
+        let disputes = self.0.operators.disputes(domain, name, version, &self.0.providers);
+        disputes.iter().any(|dispute| dispute.part.is_empty() && dispute.stands.is_none())
+    }
+
+    /// The plugin that gives a part of an operator of [`operators`](Self::operators) that another one describes.
+    pub fn giver(&self, op: &OperatorRecord, part: &AddedPart) -> Option<&Provider> {
+        self.0.operators.giver_of(op, part, &self.0.providers).map(|plugin| &*self.0.providers[plugin])
+    }
+
+    /// All that plugins add to an operator of [`operators`](Self::operators), for whatever target.
+    pub fn additions_to(&self, op: &OperatorRecord) -> Vec<(&AdditionRecord, &Provider)> {
+        self.0.operators.additions_to(op, &self.0.providers)
+    }
+
+    /// The additions of a plugin to operators that nothing describes in that version, each with the versions that are described.
+    pub fn idle_additions(&self, plugin: &str) -> Vec<(&AdditionRecord, Vec<u32>)> {
+        let plugins = self.0.providers.iter().enumerate();
+        let of_name = plugins.filter(|(_, provider)| provider.records.plugin.name == plugin);
+        of_name.flat_map(|(at, _)| self.0.operators.idle_additions(at, &self.0.providers)).collect()
+    }
+
+    /// The targets that plugins add something for.
+    pub fn targets(&self) -> BTreeSet<&str> {
+        self.0.operators.targets(&self.0.providers).collect()
+    }
+
+    /// Takes what plugins add to operators for a target: the role of a pipeline's `target`.
+    ///
+    /// # Panics
+    /// Panics if the registry is shared already.
+    pub fn set_target(&mut self, target: &str) {
+        let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
+        inner.operators.set_target(target);
     }
 
     /// Whether a plugin describes the whole of a domain in a version of its operator set.
@@ -398,7 +442,7 @@ impl Registry {
 
     /// The number of the evaluator for an operator in a version.
     pub fn evaluator(&self, domain: &str, name: &str, version: u32) -> Option<u32> {
-        self.0.operators.evaluator(domain, name, version)
+        self.0.operators.evaluator(domain, name, version, &self.0.providers)
     }
 
     /// The type relation of an operator; opens its library.
@@ -484,7 +528,7 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 /// Returns the plugins that count, and those that are set aside: of a linked plugin and files of it, the files count,
-/// so that a rebuilt plugin is used, except for files that are older.
+/// so that a rebuilt plugin is used, except for files that are older. A file that the user named counts before all others.
 fn arranged(all: Vec<Arc<Provider>>) -> (Vec<Arc<Provider>>, Vec<Arc<Provider>>) {
     let id = |provider: &Provider| (provider.records.plugin.name.clone(), provider.records.plugin.version.clone());
     let (linked, files): (Vec<_>, Vec<_>) =
@@ -494,6 +538,12 @@ fn arranged(all: Vec<Arc<Provider>>) -> (Vec<Arc<Provider>>, Vec<Arc<Provider>>)
         let rivals = |others: &[(&Provider, (String, semver::Version))]| {
             others.iter().filter(|(_, other)| other.0 == name).map(|(_, other)| other.1.clone()).max()
         };
+        if provider.is_named() {
+            return false;
+        }
+        if all.iter().any(|other| other.is_named() && other.records.plugin.name == name) {
+            return true;
+        }
         match provider.path() {
             None => rivals(&files).is_some_and(|file| file.cmp_precedence(&version).is_ge()),
             Some(_) => rivals(&linked).is_some_and(|linked| linked.cmp_precedence(&version).is_gt()),

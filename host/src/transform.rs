@@ -170,6 +170,13 @@ impl Pass {
         self.with(|facts| facts.opt_level = opt_level)
     }
 
+    /// The same as a step of another level in the sequences that it is a member of: 0 turns it on in every context that does
+    /// not disable it. The pass keeps its own level.
+    pub fn as_step(mut self, opt_level: u8) -> Self {
+        self.held.opt_level = Some(opt_level);
+        self
+    }
+
     /// The same that requires others, by name. A sequence's requirements count when it is a member of another.
     pub fn requiring(self, required: &[&str]) -> Self {
         self.with(|facts| facts.required = required.iter().map(|&name| name.to_owned()).collect())
@@ -265,6 +272,20 @@ impl Pass {
         Ok(Self { held: HeldPass { pass, options: given, ..named.held }, make: Some(Arc::new(make)) })
     }
 
+    /// The same with values of its options.
+    ///
+    /// # Errors
+    /// Returns an error if it has no such options, they do not take these values, or the pass cannot be made.
+    pub fn with_values(&self, options: Vec<(String, Value)>, base: &dyn Catalogue) -> Result<Self, Faults> {
+        let mut library = PassLibrary::new(base);
+        // By a name that no other pass can have.
+        let name = self.held.facts.name.clone();
+        let alone = self.clone().with(|facts| facts.name = format!("{name} of this program"));
+        library.register(&alone);
+        let named = library.get_pass_with(&alone.held.facts.name, options)?;
+        Ok(named.with(|facts| facts.name = name))
+    }
+
     fn with(self, change: impl FnOnce(&mut PassFacts)) -> Self {
         let mut facts = (*self.held.facts).clone();
         change(&mut facts);
@@ -331,6 +352,8 @@ impl Pass {
             required: Vec::new(),
             establishes_types: false,
             extends: None,
+            before: Vec::new(),
+            after: Vec::new(),
             phase: Phase::REWRITES,
             runtime: String::new(),
             origin: PassOwner::Program,
@@ -338,7 +361,8 @@ impl Pass {
             options: Vec::new(),
             doc: String::new(),
         };
-        let held = HeldPass { facts: Arc::new(facts), options: Value::Struct(Vec::new()), pass: Arc::new(pass) };
+        let (facts, options, pass) = (Arc::new(facts), Value::Struct(Vec::new()), Arc::new(pass));
+        let held = HeldPass { facts, options, pass, opt_level: None };
         Self { held, make: None }
     }
 }
@@ -412,7 +436,8 @@ impl<'a> PassLibrary<'a> {
         let PassInstance { facts, options, .. } = &pipeline.passes[0];
         let pass = pipeline.passes[0].pass().clone();
         let make = self.own_pass(facts).and_then(|own| own.make.clone());
-        Ok(Pass { held: HeldPass { facts: facts.clone(), options: options.clone(), pass }, make })
+        let held = HeldPass { facts: facts.clone(), options: options.clone(), pass, opt_level: None };
+        Ok(Pass { held, make })
     }
 
     /// A context that starts from defaults (rule R9).
@@ -452,13 +477,11 @@ impl Catalogue for PassLibrary<'_> {
 
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
         let is_short_for = |full: &str| full.rsplit_once('.').is_some_and(|(_, short)| short == name);
-        let names = |pass: &Pass| -> Vec<String> {
-            let PassFacts { name, aliases, .. } = &*pass.held.facts;
-            std::iter::once(name).chain(aliases).cloned().collect()
+        let named = |is_meant: &dyn Fn(&str) -> bool| -> Vec<&Pass> {
+            self.own.iter().filter(|pass| pass.held.facts.names().any(is_meant)).collect()
         };
-        let exact: Vec<&Pass> = self.own.iter().filter(|pass| names(pass).iter().any(|own| own == name)).collect();
-        let short: Vec<&Pass> =
-            self.own.iter().filter(|pass| names(pass).iter().any(|own| is_short_for(own))).collect();
+        let exact = named(&|own| own == name);
+        let short = named(&is_short_for);
         let provider = |facts: &PassFacts| match facts.plugin.as_str() {
             "" => PROGRAM.to_owned(),
             plugin => plugin.to_owned(),

@@ -39,6 +39,7 @@
 //! | options of these | [`PassOptions`](prelude::PassOptions), [`config_option`](prelude::config_option) | [`options`] |
 //! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree), [`Subgraph`](ir::Subgraph) |
 //! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects), [`op::shapes`] |
+//! | parts of another's operator: kernels, layouts, … | [`additions`](prelude::additions) | [`Addition`](op::Addition) |
 //! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
 //! | an instrument | [`instrument`](prelude::instrument) | [`Instrument`](instrument::Instrument) |
 //! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |
@@ -147,7 +148,7 @@ pub mod __private {
         },
     };
     pub use relais_ops::{
-        op::{Evaluator, Operator},
+        op::{Addition, Evaluator, Operator},
         rewrite::DriveOptions,
     };
 }

@@ -368,11 +368,11 @@ pub(crate) struct PipelineArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "passes")]
     pub pipeline: Option<String>,
 
-    /// The built-in pipeline of a level, -O0 to -O3; with `--pipeline`, the level of that one's context.
-    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3), conflicts_with = "passes")]
+    /// The built-in pipeline of a level, -O0 to -O3; with `--pipeline` or `--passes`, the level of the context.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub opt_level: Option<u8>,
 
-    /// Run these passes, in this order, whatever their levels.
+    /// Run these passes, in this order, each on whatever its level.
     #[arg(long, value_name = "PASS,PASS")]
     pub passes: Option<String>,
 

@@ -128,6 +128,10 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub allow: Vec<String>,
 
+    /// Judge what the plugin adds to operators for this target; by default for the only one that it adds for.
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
+
     /// Leave this option at its default: one that is there to change what a model computes.
     #[arg(long, value_name = "PASS.OPTION")]
     pub keep: Vec<String>,

@@ -35,6 +35,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The target that C is written for.
+const C: &str = "c";
+
 /// The files of a build, by name, with their contents.
 type BuiltFiles = BTreeMap<String, Vec<u8>>;
 
@@ -45,7 +48,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     outputs.add("output", &args.output, Existing::Replace)?;
     spare(&outputs, args, &[])?;
     let compiled = [("--shared", args.shared), ("--static", args.archive)].into_iter().find(|(_, is_given)| *is_given);
-    if let Some((option, _)) = compiled.filter(|_| args.target != "c") {
+    if let Some((option, _)) = compiled.filter(|_| args.target != C) {
         let error = CliError::usage(format!("`{option}` compiles C, and the target is another one"));
         return Err(error.help("leave one of the two away"));
     }
@@ -81,14 +84,21 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
 /// The run that makes the source code.
 fn request(args: &BuildArgs, named: &Named, session: &Session, verbosity: Verbosity) -> Result<Request, CliError> {
     let mut pipeline = request::pipeline(&args.pipeline);
+    let registry = session.registry();
     if args.pipeline.passes.is_none() && args.pipeline.pipeline.is_none() {
-        pipeline.chosen = Chosen::Named(pipeline_of(&args.target, session.registry())?);
+        pipeline.chosen = Chosen::Named(pipeline_of(&args.target, registry)?);
+    } else if args.target != C && !registry.targets().contains(args.target.as_str()) {
+        let error = CliError::usage(format!("no plugin adds to operators for the target `{}`", args.target));
+        return Err(
+            error.help("a pipeline or passes of your own say themselves what they build: leave `--target` away")
+        );
     }
     let mut settings = vec![format!("build.name={}", named.name)];
     for (option, is_given) in [("weights", args.weights), ("main", args.main), ("bench", args.bench)] {
         settings.extend(is_given.then(|| format!("build.{option}=true")));
     }
     pipeline.settings.extend(Argument::each("-o", settings));
+    pipeline.target = Some(Argument::new("--target", args.target.clone()));
     Ok(Request {
         model: model::given(&args.model),
         part: Part { input_shapes: args.input_shape.clone(), ..Part::default() },

@@ -13,7 +13,7 @@ use relais::{
     options::{OptionSchema, ValueKind},
     pass::Catalogue,
     pipeline::{BUILT_IN, built_in},
-    plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
+    plugin::{AdditionRecord, AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
     table::table,
     words::or_list,
@@ -21,9 +21,9 @@ use relais::{
 use relais_plugin_api::{
     boundary::record::formal_kind,
     ir::ElemType,
-    op::{FormalFacts, OpSchema, TypeVarFacts},
+    op::{AddedPart, FormalFacts, OpSchema, TypeVarFacts},
 };
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// The name in the place of a plugin for items of the host itself.
 const BUILT_IN_PLUGIN: &str = "(built in)";
@@ -120,7 +120,9 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         return terminal::print(page);
     }
     let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
-    found.extend(operators.map(|(op, provider)| describe_operator(op, Some(provider))));
+    found.extend(operators.map(|(op, provider)| {
+        describe_operator(op, Some(provider), |part| registry.giver(op, part)) + &describe_additions(&registry, op)
+    }));
     let is_named = |option: &OptionSchema| option.name == name || option.aliases.iter().any(|alias| alias == name);
     let options = registry.config_options().filter(|(option, _)| is_named(option));
     found.extend(options.map(|(option, provider)| {
@@ -189,6 +191,8 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("runtime", pass.runtime.clone());
     line("required", pass.required.join(", "));
     line("extends", pass.extends.clone().unwrap_or_default());
+    line("before", pass.before.join(", "));
+    line("after", pass.after.join(", "));
     line("members", pass.members.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
@@ -276,7 +280,40 @@ fn formal_kind_name(kind: u8) -> &'static str {
     }
 }
 
-pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>) -> String {
+/// Describes what plugins add to an operator that another one describes.
+fn describe_additions(registry: &Registry, op: &OperatorRecord) -> String {
+    let mut out = String::new();
+    for (i, (addition, provider)) in registry.additions_to(op).into_iter().enumerate() {
+        out.push_str(if i == 0 { "\nadditions\n" } else { "" });
+        let rank = rank_of(addition);
+        writeln!(out, "  {}, {rank}\n    {}", plugin_of(provider), addition.names().join(", "))
+            .expect("a string takes everything");
+    }
+    out
+}
+
+/// Describes an addition that a plugin makes to an operator that another one describes.
+pub(super) fn describe_addition(addition: &AdditionRecord) -> String {
+    let (name, since) = (operator_name(&addition.parts), addition.parts.since_version);
+    let mut out = format!("addition to operator {name} since version {since}, {}\n", rank_of(addition));
+    addition.names().iter().for_each(|part| writeln!(out, "  {part}").expect("a string takes everything"));
+    out
+}
+
+fn rank_of(addition: &AdditionRecord) -> String {
+    match addition.target.as_str() {
+        "" => format!("priority {}", addition.priority),
+        target => format!("priority {}, for the target `{target}`", addition.priority),
+    }
+}
+
+/// Describes an operator; `giver` names the plugin of a part that is not the describing one's.
+pub(super) fn describe_operator<'a>(
+    op: &OperatorRecord,
+    provider: Option<&Provider>,
+    giver: impl Fn(&AddedPart) -> Option<&'a Provider>,
+) -> String {
+    let by = |part: &AddedPart| giver(part).map_or_else(String::new, |plugin| format!(", by {}", plugin_of(plugin)));
     let count = |(fewest, most): (u16, u16)| match (fewest, most) {
         (fewest, u16::MAX) => format!("{fewest} or more"),
         (fewest, most) if fewest == most => fewest.to_string(),
@@ -319,22 +356,25 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
         }
     }
     if !schema.macs.is_empty() {
-        writeln!(out, "\nmultiply-accumulates\n  {}", schema.macs).expect("a string takes everything");
+        writeln!(out, "\nmultiply-accumulates\n  {}{}", schema.macs, by(&AddedPart::Macs))
+            .expect("a string takes everything");
     }
     if !schema.properties.is_empty() {
         out.push_str("\nproperties\n");
         for (name, value) in &schema.properties {
-            writeln!(out, "  {name} = {value:?}").expect("a string takes everything");
+            let by = by(&AddedPart::Property(name.clone()));
+            writeln!(out, "  {name} = {value:?}{by}").expect("a string takes everything");
         }
     }
     if op.has_verifier {
         out.push_str("\nverifier\n  calls that passes make are checked by it\n");
     }
-    if op.has_gradient {
-        out.push_str("\ngradient\n  made for each call\n");
-    }
-    if op.has_body_of {
-        out.push_str("\nbody\n  made for each call\n");
+    for (part, is_made) in
+        [(AddedPart::Gradient, op.has_gradient), (AddedPart::Body, op.has_body_of), (AddedPart::Kernel, op.has_kernel)]
+    {
+        if is_made {
+            write!(out, "\n{part}\n  made for each call{}\n", by(&part)).expect("a string takes everything");
+        }
     }
     let body = schema.body;
     if !body.is_empty() {
@@ -361,6 +401,8 @@ fn describe_plugin(provider: &Provider) -> String {
     line("target", plugin.target.clone());
     line("passes", records.passes.iter().map(|pass| pass.name.as_str()).collect::<Vec<_>>().join(", "));
     line("operators", records.operators.len().to_string());
+    let added = records.additions.iter().map(|addition| operator_name(&addition.parts));
+    line("adds to", added.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", "));
     let instruments = records.instruments.iter().map(|instrument| instrument.name.as_str());
     line("instruments", instruments.collect::<Vec<_>>().join(", "));
     let pipelines = records.pipelines.iter().map(|pipeline| pipeline.name.as_str());

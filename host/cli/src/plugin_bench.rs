@@ -15,6 +15,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     infer::Operators,
     ir::{Function, IRModule, is_same_domain},
+    op::AddedPart,
     options::Value,
 };
 use relais_session::rules::{Registered, not_made};
@@ -91,6 +92,14 @@ impl Bench for PluginBench<'_> {
             let is_own = std::ptr::eq(provider, self.plugin);
             let is_same = |domain: &str, name: &str| is_same_domain(domain, &op.domain) && name == op.name;
             let is_evaluated = evaluators.iter().any(|eval| is_same(&eval.domain, &eval.name));
+            let gives =
+                |part: AddedPart| self.all.registry().giver(op, &part).map(|giver| std::ptr::eq(giver, self.plugin));
+            let adds = |part| gives(part) == Some(true);
+            let adds_layouts = self.records().additions.iter().any(|it| {
+                is_same(&it.parts.domain, &it.parts.name)
+                    && it.parts.since_version == op.since_version
+                    && !it.parts.schema().layouts.is_empty()
+            });
             let attrs = op.attrs().filter_map(Result::ok);
             OpShape {
                 domain: op.domain.clone(),
@@ -102,10 +111,10 @@ impl Bench for PluginBench<'_> {
                     .map(|attr| AttrShape { name: attr.name.into(), kind: attr.kind, is_required: attr.required })
                     .collect(),
                 judges_infer: is_own && op.has_infer,
-                judges_eval: (is_own && (op.has_eval || op.has_body_of)) || is_evaluated,
-                judges_kernel: (is_own || is_evaluated) && op.has_kernel,
+                judges_eval: (is_own && (op.has_eval || op.has_body_of)) || is_evaluated || adds(AddedPart::Body),
+                judges_kernel: op.has_kernel && gives(AddedPart::Kernel).unwrap_or(is_own || is_evaluated),
                 judges_verify: is_own && op.has_verifier,
-                judges_layouts: is_own && op.schema().layouts.len() > 1,
+                judges_layouts: (is_own || adds_layouts) && op.schema().layouts.len() > 1,
             }
         };
         self.all.registry().operators().map(shape).collect()

@@ -144,7 +144,7 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) 
 
 pub(crate) fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
     let records = inspection.records.clone().filter(|_| inspection.is_accepted())?;
-    Some(FoundPlugin { path: inspection.path.clone(), records, section: Arc::default() })
+    Some(FoundPlugin { path: inspection.path.clone(), records, section: Arc::default(), is_named: true })
 }
 
 fn is_same_path(a: &Path, b: &Path) -> bool {

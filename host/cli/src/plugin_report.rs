@@ -1,11 +1,12 @@
 //! The report of `relais plugin check` on a file, as text and as JSON.
 
 use super::list::{
-    describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline, paragraph,
+    describe_addition, describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline,
+    paragraph,
 };
 use relais::{
     inspect::{Inspection, Objection},
-    listing::{ListedInstrument, operator_json, option_json, pass_json},
+    listing::{ListedInstrument, addition_json, operator_json, option_json, pass_json},
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };
 use serde_json::{Value, json};
@@ -113,7 +114,8 @@ fn origin_text(origin: Origin) -> &'static str {
 /// A part for each thing that the plugin provides.
 fn records_text(records: &Records) -> Vec<String> {
     let mut parts: Vec<String> = records.passes.iter().map(|pass| describe_pass(pass, None)).collect();
-    parts.extend(records.operators.iter().map(|op| describe_operator(op, None)));
+    parts.extend(records.operators.iter().map(|op| describe_operator(op, None, |_| None)));
+    parts.extend(records.additions.iter().map(describe_addition));
     if !records.evaluators.is_empty() {
         let names = records.evaluators.iter().map(evaluator_name).collect::<Vec<_>>().join(", ");
         parts.push(format!("evaluators of operators of other plugins\n  {names}"));
@@ -173,6 +175,7 @@ pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
         "plugin": records.map(|records| plugin_json(&records.plugin)),
         "passes": records.map(|records| records.passes.iter().map(pass_json).collect::<Vec<_>>()),
         "operators": records.map(|records| records.operators.iter().map(operator_json).collect::<Vec<_>>()),
+        "additions": records.map(|records| records.additions.iter().map(addition_json).collect::<Vec<_>>()),
         "evaluators": records.map(|records| records.evaluators.iter().map(evaluator_json).collect::<Vec<_>>()),
         "options": records.map(|records| records.options.iter().map(option_json).collect::<Vec<_>>()),
         "instruments": records.map(|records| records.instruments.iter().map(|instrument| json!({

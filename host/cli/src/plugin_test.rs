@@ -7,9 +7,9 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    plugin::{PluginRecord, Records, discover},
-    registry::{Choices, Linked, Registry},
-    words::{nearest, or_list, shell_word},
+    plugin::{AdditionRecord, PluginRecord, Records, discover},
+    registry::{Choices, Linked, Registry, qualified},
+    words::{and_list, nearest, or_list, shell_word},
 };
 use relais_conformance::{
     Finding, Judged, Kind, Kit, KitReport, Settings,
@@ -18,7 +18,7 @@ use relais_conformance::{
 };
 use relais_plugin_api::text::{self, PrintOptions};
 use serde_json::{Value, json};
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 /// Tests a plugin.
 pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
@@ -51,6 +51,9 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
     if args.strict {
         again.push_str(" --strict");
     }
+    if let Some(target) = &args.target {
+        again.push_str(&format!(" --target {}", shell_word(Path::new(target))));
+    }
     for module in &args.module {
         again.push_str(&format!(" --module {}", shell_word(module)));
     }
@@ -72,7 +75,48 @@ fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
     let records = plugin.records.clone();
     let others = catalogue::find(&args.plugins)?.plugins.into_iter();
     found.plugins.extend(others.filter(|other| other.records.plugin.name != records.plugin.name));
-    Ok((Registry::new(found, Linked::Include, &Choices::new()), records))
+    let mut registry = Registry::new(found, Linked::Include, &Choices::new());
+    registry.set_target(&target(args, &records)?);
+    for AdditionRecord { parts, .. } in &records.additions {
+        registry.prefer_operator(&parts.domain, &parts.name, &records.plugin.name);
+    }
+    if let Some((addition, versions)) = registry.idle_additions(&records.plugin.name).into_iter().next() {
+        let (name, since) = (qualified(&addition.parts.domain, &addition.parts.name), addition.parts.since_version);
+        let error =
+            CliError::new(format!("it adds to operator `{name}` since version {since}, which no plugin describes"));
+        return Err(match versions.as_slice() {
+            [] => error.help("`--plugin FILE` adds the plugin that describes it"),
+            versions => {
+                let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
+                error.help(format!(
+                    "it is described since version {}: an addition names one of them",
+                    versions.join(", ")
+                ))
+            }
+        });
+    }
+    Ok((registry, records))
+}
+
+/// The target for which what the plugin adds is judged; empty if it is none.
+fn target(args: &TestArgs, records: &Records) -> Result<String, CliError> {
+    let targets: BTreeSet<&str> =
+        records.additions.iter().map(|it| it.target.as_str()).filter(|it| !it.is_empty()).collect();
+    let known: Vec<&str> = targets.iter().copied().collect();
+    match (&args.target, known.as_slice()) {
+        (Some(target), _) if targets.contains(target.as_str()) => Ok(target.clone()),
+        (Some(target), []) => Err(CliError::new(format!("the plugin adds nothing for the target `{target}`"))),
+        (Some(target), known) => {
+            let error = CliError::new(format!("the plugin adds nothing for the target `{target}`"));
+            Err(error.help(format!("it does for {}", or_list(known))))
+        }
+        (None, []) => Ok(String::new()),
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, known) => {
+            let error = CliError::new(format!("the plugin adds to operators for the targets {}", and_list(known)));
+            Err(error.help("say which one is judged: `--target NAME`"))
+        }
+    }
 }
 
 fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliError> {

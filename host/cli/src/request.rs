@@ -49,10 +49,10 @@ pub(crate) fn run(args: &RunArgs, model: &Path, output: &Path, verbosity: Verbos
 
 /// The pipeline that arguments ask for.
 pub(crate) fn pipeline(args: &PipelineArgs) -> PipelineRequest {
-    let chosen = match (&args.pipeline, args.opt_level, &args.passes) {
+    let chosen = match (&args.pipeline, &args.passes, args.opt_level) {
         (Some(name), ..) => Chosen::Named(name.clone()),
-        (None, Some(level), _) => Chosen::Level(level),
-        (None, None, Some(passes)) => Chosen::PassList(Argument::new("--passes", passes.clone())),
+        (None, Some(passes), _) => Chosen::PassList(Argument::new("--passes", passes.clone())),
+        (None, None, Some(level)) => Chosen::Level(level),
         (None, None, None) => Chosen::Default,
     };
     PipelineRequest {

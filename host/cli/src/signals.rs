@@ -25,6 +25,7 @@ pub(crate) fn watch() {
     const SIGXFSZ: i32 = libc::SIGXFSZ;
 
     mapped::explain_shortened_files();
+    relais::plugin::name_crashes();
     end_with_parent(own_standard_input, || {
         files::abandon();
         exit(1);

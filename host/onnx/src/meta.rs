@@ -88,6 +88,34 @@ pub const MODEL_METADATA: &str = "metadata_props";
 /// Of the module, followed by `:` and the number: one encoded field that has no other place.
 pub const FIELD: &str = "field";
 
+/// Whether a piece of metadata of a function is what the reader keeps for the writer.
+pub fn is_of_function(name: &str) -> bool {
+    matches!(
+        name.split_once(':').map_or(name, |(key, _)| key),
+        EXTRA
+            | DOMAIN
+            | OVERLOAD
+            | SHADOWS
+            | GRAPH_NAME
+            | OUTPUT_NAMES
+            | OUTPUT_TYPES
+            | OUTPUT_RAW
+            | VALUE_INFO
+            | VALUE_INFO_TYPES
+            | VALUE_INFO_RAW
+            | VALUE_INFO_UNBOUND
+            | QUANTIZATION_ANNOTATION
+            | QUANTIZATION_UNBOUND
+            | OPSET_IMPORT_RAW
+            | FUNCTION_NAME
+            | ATTRIBUTES
+            | DEFAULT
+            | DEFAULT_RAW
+            | DOC
+            | METADATA_PROPS
+    )
+}
+
 /// The name of a piece of metadata about an attribute.
 pub(crate) fn about(key: &str, attribute: &str) -> String {
     format!("{key}:{attribute}")

@@ -11,7 +11,7 @@ use relais::{
     ir::IRModule,
     manager::{Execution, Failure, Fate, RunReport},
     onnx::WriteReport,
-    pipeline::{Addition, Faults},
+    pipeline::{AddedPass, Faults},
     registry::Registry,
     report::{Summary, report_json},
 };
@@ -92,7 +92,7 @@ pub struct Course {
     /// The pipeline as it was resolved, in TOML.
     pub pipeline: String,
     /// The passes that plugins added to it.
-    pub additions: Vec<Addition>,
+    pub additions: Vec<AddedPass>,
     /// The contents of the model, if they were counted.
     pub before: Option<Summary>,
     /// The deeds and words of the passes.
@@ -134,7 +134,7 @@ impl Course {
 
     fn to_json(&self) -> Value {
         let addition =
-            |it: &Addition| json!({ "point": it.point, "pass": it.pass, "plugin": it.plugin, "version": it.version });
+            |it: &AddedPass| json!({ "point": it.point, "pass": it.pass, "plugin": it.plugin, "version": it.version });
         json!({
             "model": self.model,
             "output": Value::Null,

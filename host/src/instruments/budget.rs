@@ -20,7 +20,13 @@ inventory::submit! {
         make: |given, _| {
             let seconds = |name| Some(given.float(name)).filter(|&seconds| seconds > 0.0).map(Duration::from_secs_f64);
             let nodes = Some(given.count("nodes")).filter(|&nodes| nodes > 0);
-            Ok(Arc::new(Budget::new(seconds("pass_seconds"), seconds("run_seconds"), nodes)))
+            let budget = Budget::new(seconds("pass_seconds"), seconds("run_seconds"), nodes);
+            let end = seconds("end_seconds");
+            if end.is_some() && budget.pass.is_none() && budget.run.is_none() {
+                let error = PassError::new("`end_seconds` is how long after a limit, and no time is limited");
+                return Err(error.help("set `pass_seconds` or `run_seconds`, too"));
+            }
+            Ok(Arc::new(Budget { end, ..budget }))
         },
     }
 }
@@ -31,7 +37,13 @@ fn options() -> Vec<OptionSchema> {
     let none = Some(Value::Float(0.0));
     vec![
         option("pass_seconds", "how long a pass may take; 0 means no limit", seconds(), none.clone()),
-        option("run_seconds", "how long the run may take; 0 means no limit", seconds(), none),
+        option("run_seconds", "how long the run may take; 0 means no limit", seconds(), none.clone()),
+        option(
+            "end_seconds",
+            "how long after its time a pass that does not stop ends the process; 0 means never",
+            seconds(),
+            none,
+        ),
         option(
             "nodes",
             "how many operator calls a pass may leave in the program; 0 means no limit",
@@ -49,6 +61,8 @@ pub struct Budget {
     pass: Option<Duration>,
     run: Option<Duration>,
     nodes: Option<u64>,
+    /// How long after its time a pass ends the process.
+    end: Option<Duration>,
     state: Mutex<State>,
 }
 
@@ -65,7 +79,7 @@ struct State {
 impl Budget {
     /// These limits.
     pub fn new(pass: Option<Duration>, run: Option<Duration>, nodes: Option<u64>) -> Self {
-        Self { pass, run, nodes, state: Mutex::default() }
+        Self { pass, run, nodes, end: None, state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -113,11 +127,11 @@ impl PassInstrument for Budget {
     fn deadline(&self, _pass: &PassInfo<'_>) -> Option<Deadline> {
         let pass = self.pass.and_then(|pass| {
             let message = format!("it took longer than {pass:?}, the budget of a pass");
-            Some(Deadline { at: Instant::now().checked_add(pass)?, message })
+            Some(Deadline { at: Instant::now().checked_add(pass)?, message, ends_after: self.end })
         });
         let run = self.end_of_run().map(|at| {
             let message = format!("the run took longer than {:?}, its budget", self.run.unwrap_or_default());
-            Deadline { at, message }
+            Deadline { at, message, ends_after: self.end }
         });
         pass.into_iter().chain(run).min()
     }

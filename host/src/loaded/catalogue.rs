@@ -29,6 +29,8 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         required: record.required.clone(),
         establishes_types: record.establishes_types,
         extends: record.extends.clone(),
+        before: record.before.clone(),
+        after: record.after.clone(),
         phase: record.phase,
         runtime: record.runtime.clone(),
         origin: PassOwner::Plugin,
@@ -67,12 +69,12 @@ impl PipelineSpec {
 
     /// The same of a registry of everything that was found.
     pub fn choose(&self, all: &Registry) -> Registry {
-        demanded(all, &self.run.plugins)
+        demanded(all, &self.run.plugins, self.run.target.as_ref().map_or("", |target| &target.value))
     }
 }
 
-fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
-    if demands.is_empty() {
+fn demanded(all: &Registry, demands: &[PluginDemand], target: &str) -> Registry {
+    if demands.is_empty() && target.is_empty() {
         return all.clone();
     }
     let mut choices = Choices::new();
@@ -87,6 +89,7 @@ fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
         }
     }
     let mut registry = all.choose(&choices);
+    registry.set_target(target);
     for demand in demands {
         demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
         for op in &demand.operators {
@@ -109,7 +112,7 @@ impl Files for Registry {
     }
 
     fn named(&self, name: &str, demands: &[PluginDemand]) -> Result<NamedPipeline, NoPass> {
-        let registry = demanded(self, demands);
+        let registry = demanded(self, demands, "");
         let (record, provider) = registry.pipeline(name).map_err(stands_for_none)?;
         let plugin = &provider.records().plugin;
         Ok(NamedPipeline {
@@ -142,7 +145,9 @@ impl Catalogue for Registry {
         let records = self.plugins().map(Provider::records).filter(|records| records.plugin.name == plugin);
         let names = records.flat_map(|records| {
             let operators = records.operators.iter().map(|op| (&*op.domain, &*op.name));
-            operators.chain(records.evaluators.iter().map(|eval| (&*eval.domain, &*eval.name)))
+            let evaluators = records.evaluators.iter().map(|eval| (&*eval.domain, &*eval.name));
+            let additions = records.additions.iter().map(|it| (&*it.parts.domain, &*it.parts.name));
+            operators.chain(evaluators).chain(additions)
         });
         Some(names.map(|(domain, name)| OperatorName { domain: domain.into(), name: name.into() }).collect())
     }

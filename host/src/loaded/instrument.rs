@@ -177,6 +177,6 @@ impl PassInstrument for PluginInstrument {
         let limit = self.hook(|call, object| with_rec(pass, |rec| object.time_limit(call, rec)));
         let limit = limit.map(ROption::into_option).map_err(|error| self.keep(Err(error))).ok().flatten()?;
         let at = Instant::now().checked_add(Duration::from_nanos(limit.nanoseconds))?;
-        Some(Deadline { at, message: escaped(&cut(&limit.message)).into_owned() })
+        Some(Deadline { at, message: escaped(&cut(&limit.message)).into_owned(), ends_after: None })
     }
 }

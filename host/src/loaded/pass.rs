@@ -6,7 +6,7 @@ use crate::{
     manager::{resolve_nested, run_nested},
     pass::{Answer, Member, Order, PassContext, RunCx, RunnablePass, Shown, over_globals},
     pipeline::Callee,
-    plugin::{Made, PassRecord, PluginRecord, Running, SETUP, cut_error},
+    plugin::{Here, Made, PassRecord, PluginRecord, Running, SETUP, cut_error},
     registry::{CreateError, Provider, Registry},
 };
 use abi_stable::std_types::{RArc, ROption};
@@ -142,6 +142,7 @@ impl PassHandle {
         let state = CallState::new(run, module, global);
         let call = state.call();
         let entered = Entered::begin();
+        let _here = Here::new(self.object.what(), global);
         let result = f(&call).map_err(cut_error);
         drop(entered);
         // If the host failed during a call, the plugin's result is discarded.

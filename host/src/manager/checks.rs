@@ -173,7 +173,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
             .code("I001")
             .in_function(MAIN)
             .help(
-                "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
+                "a pass that may do so says it in its attribute: `changes_interface = true`, or the name of the option that asks for it",
             ))
     };
     let Some(is) = new.entry() else { return changed("the entry function is gone".to_owned()) };

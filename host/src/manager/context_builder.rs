@@ -50,13 +50,15 @@ impl<'a> ContextBuilder<'a> {
         self
     }
 
-    /// A pass that is on at any level, and that no instrument is asked about.
+    /// A pass that is on at any level, and that no instrument is asked about. A name that no pass of the catalogue has is
+    /// looked up among the passes that run in the context, and is an error there if none has it.
     pub fn require(mut self, pass: &str) -> Self {
         self.scope.required.push(Written::made(pass.to_owned()));
         self
     }
 
-    /// A pass that is off, whatever else applies. `"Name?"` need not exist.
+    /// A pass that is off, whatever else applies. `"Name?"` need not exist. An unknown name is looked up when something
+    /// runs, as for [`require`](Self::require).
     pub fn disable(mut self, pass: &str) -> Self {
         self.scope.disabled.push(Written::made(pass.to_owned()));
         self
@@ -96,7 +98,7 @@ impl<'a> ContextBuilder<'a> {
     pub fn build(self) -> Result<PassContext, Faults> {
         let run = RunSpec { instruments: self.named, ..RunSpec::default() };
         let spec = PipelineSpec { around: self.around, scope: self.scope, run, ..PipelineSpec::default() };
-        let pipeline = spec.resolve(self.catalogue)?;
+        let pipeline = spec.context(self.catalogue)?;
         let mut named = pipeline.run.instruments.iter();
         let mut instruments = Vec::with_capacity(self.instruments.len());
         for given in self.instruments {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     pass::{
-        Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, PassMessage, PassOwner, Remarks, RunCx,
+        Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, PassMessage, Remarks, RunCx,
         RunnablePass, Verify, Watch, cancelled, check_module,
     },
     pipeline::PassInstance,
@@ -41,7 +41,7 @@ fn is_same(a: &IRModule, b: &IRModule) -> bool {
 /// Whether a pass may change the interface of the entry function: its record names the option that asks for it.
 fn interface(pass: &PassInstance) -> Interface {
     let option = pass.facts.changes_interface.as_deref();
-    if pass.facts.origin == PassOwner::Program && option == Some("") {
+    if option == Some("") {
         return Interface::Open;
     }
     let asked = option.and_then(|option| pass.options.get(option));
@@ -218,7 +218,11 @@ impl<'a> Machine<'a> {
         };
         let result = match deadline {
             None => run(cancel),
-            Some(deadline) => deadline::keep(deadline, cancel, run),
+            Some(deadline) => {
+                let PassFacts { name, plugin, .. } = &*self.pipeline.passes[pass].facts;
+                let of_plugin = if plugin.is_empty() { String::new() } else { format!(" of plugin `{plugin}`") };
+                deadline::keep(deadline, &format!("pass `{name}`{of_plugin}"), cancel, run)
+            }
         };
         PassContext::current().take_fault().map_or(Ok(result), Err)
     }

@@ -374,10 +374,9 @@ impl<'a> Machine<'a> {
     fn step(&mut self, node: usize) {
         let pipeline = self.pipeline;
         match &pipeline.nodes[node] {
-            ResolvedStep::Pass(pass) => {
-                let facts = &pipeline.passes[*pass].facts;
-                if self.scope().enables(&facts.name, facts.opt_level) {
-                    self.frames.push(Frame::Pass { pass: *pass, next: 0, role: Role::Step, lost: None });
+            &ResolvedStep::Pass { pass, opt_level } => {
+                if self.scope().enables(&pipeline.passes[pass].facts.name, opt_level) {
+                    self.frames.push(Frame::Pass { pass, next: 0, role: Role::Step, lost: None });
                 }
             }
             &ResolvedStep::Sequence { ref name, opt_level, ref required, ref steps } => {

@@ -11,7 +11,6 @@ use crate::{
     pipeline::{Callee, Pipeline},
 };
 use relais_plugin_api::{boundary::abi::error_kind, diagnostics::PassError, ir::IRModule};
-use std::sync::Arc;
 
 /// Resolves a pass that another one calls in a context.
 pub(crate) fn resolve_nested(callee: Callee<'_>, context: &PassContext, cx: &RunCx<'_>) -> Result<Pipeline, PassError> {
@@ -38,10 +37,7 @@ pub(crate) fn run_nested(
         (true, _) => Watch::of(current.clone()),
     };
     // If the passes are not reported, neither are those that they run.
-    let _guard = (!nest.is_watched).then(|| {
-        let unwatched = Arc::new(PassContext::new(current.settings().clone()));
-        unwatched.adopt()
-    });
+    let _guard = (!nest.is_watched).then(|| current.unwatched().adopt());
     let options = ManagerOptions {
         verify: Some(nest.verify),
         remarks: cx.remarks,

@@ -43,10 +43,9 @@ impl<'a> Machine<'a> {
         while let Some(next) = todo.pop() {
             match next {
                 Todo::Step(node, place) => match &pipeline.nodes[node] {
-                    ResolvedStep::Pass(pass) => {
-                        let facts = &pipeline.passes[*pass].facts;
-                        if self.scope().enables(&facts.name, facts.opt_level) {
-                            todo.push(Todo::Pass(*pass, place, true));
+                    &ResolvedStep::Pass { pass, opt_level } => {
+                        if self.scope().enables(&pipeline.passes[pass].facts.name, opt_level) {
+                            todo.push(Todo::Pass(pass, place, true));
                         }
                     }
                     ResolvedStep::Sequence { name, opt_level, required, steps: within } => {

@@ -330,15 +330,16 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
             verify: Some(fault.verify),
             instruments: instruments.cloned().collect(),
             plugins: plugins.collect(),
+            target: pipeline.run.target.clone(),
         },
         scope: Scope {
             opt_level: fault.scope.opt_level,
             required: [name].into(),
-            disabled: Default::default(),
             config: fault.scope.config.clone(),
+            ..Scope::default()
         },
         steps: vec![0],
-        nodes: vec![ResolvedStep::Pass(0)],
+        nodes: vec![ResolvedStep::Pass { pass: 0, opt_level: instance.facts.opt_level }],
         passes: vec![instance],
         ..Pipeline::default()
     }

@@ -168,6 +168,11 @@ impl PassContext {
         &self.scope
     }
 
+    /// The same without instruments, for a part of a run. Names that are unknown need mean nothing there.
+    pub(crate) fn unwatched(&self) -> Arc<Self> {
+        Arc::new(Self::new(self.settings().clone().tolerant()))
+    }
+
     /// Its instruments, in order.
     pub fn instruments(&self) -> Vec<Arc<dyn PassInstrument>> {
         self.instruments.list().clone()

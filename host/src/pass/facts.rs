@@ -37,12 +37,16 @@ pub struct PassFacts {
     pub establishes_types: bool,
     /// The extension point that it is added at, in pipelines that have it.
     pub extends: Option<String>,
+    /// The passes before which it is added there.
+    pub before: Vec<String>,
+    /// The passes after which it is added there.
+    pub after: Vec<String>,
     /// When it runs among all passes of a level.
     pub phase: Phase,
     /// The runtime that it is for; empty if what it makes runs in any. A set of passes that does not name it is without it.
     pub runtime: String,
-    /// The option that asks it to change the interface of the entry function; without one it never does. A pass of the
-    /// program may need none, which the empty name says.
+    /// The option that asks it to change the interface of the entry function; without one it never does. It may need none,
+    /// which the empty name says.
     pub changes_interface: Option<String>,
     /// Its options.
     pub options: Vec<OptionSchema>,
@@ -51,6 +55,11 @@ pub struct PassFacts {
 }
 
 impl PassFacts {
+    /// Its full name and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str))
+    }
+
     /// Whether both are about one pass at one level with the same requirements. Two passes of a program may have one
     /// name.
     pub(crate) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {

@@ -127,6 +127,8 @@ pub struct Deadline {
     pub at: Instant,
     /// The message about a pass that misses the deadline, after its name.
     pub message: String,
+    /// How long after the moment a pass that does not stop ends the process; never by default.
+    pub ends_after: Option<Duration>,
 }
 
 /// The findings of an instrument, for people and for programs.

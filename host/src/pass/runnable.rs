@@ -103,9 +103,12 @@ impl<'a> RunCx<'a> {
         self.remarks == Remarks::Show
     }
 
-    /// The settings of the context, with the options of this run.
+    /// The settings of the context, with the options of this run. Unknown names need mean nothing if it is that of the run,
+    /// of which a pass runs a part.
     pub(crate) fn scope(&self, context: &PassContext) -> Scope {
-        let mut scope = context.settings().clone();
+        let scope = context.settings().clone();
+        let is_of_run = self.nest.watch.is_some_and(|watch| watch.is_of(context));
+        let mut scope = if is_of_run { scope.tolerant() } else { scope };
         scope.config.extend(self.config.iter().map(|(key, value)| (key.clone(), value.clone())));
         scope
     }
@@ -128,6 +131,8 @@ pub struct HeldPass {
     pub options: Value,
     /// The pass itself.
     pub pass: Arc<dyn RunnablePass>,
+    /// The level of the steps that run it; that of the pass by default.
+    pub opt_level: Option<u8>,
 }
 
 /// A member of a sequential pass.

@@ -15,6 +15,9 @@ pub struct Scope {
     pub required: BTreeSet<String>,
     /// Passes that are off.
     pub disabled: BTreeSet<String>,
+    /// Those of the two lists that no pass of a catalogue has, as they were written: they may mean passes of what runs
+    /// in the context, and are looked up there.
+    pub unknown: BTreeSet<String>,
     /// Options of the context that are set.
     pub config: BTreeMap<String, Value>,
 }
@@ -25,6 +28,7 @@ impl Default for Scope {
             opt_level: DEFAULT_OPT_LEVEL,
             required: BTreeSet::new(),
             disabled: BTreeSet::new(),
+            unknown: BTreeSet::new(),
             config: BTreeMap::new(),
         }
     }
@@ -37,6 +41,40 @@ impl Scope {
             return false;
         }
         self.required.contains(name) || self.opt_level >= opt_level
+    }
+}
+
+impl Scope {
+    /// The same, with unknown names that need mean nothing.
+    pub(crate) fn tolerant(mut self) -> Self {
+        for written in std::mem::take(&mut self.unknown) {
+            let tolerated = format!("{}?", written.trim_end_matches('?'));
+            for list in [&mut self.required, &mut self.disabled] {
+                if list.remove(&written) {
+                    list.insert(tolerated.clone());
+                }
+            }
+            self.unknown.insert(tolerated);
+        }
+        self
+    }
+
+    /// Looks up the names that are unknown: `full` returns the full names that one means, or none. Returns those that
+    /// mean nothing, and need to.
+    pub(crate) fn settle(&mut self, full: impl Fn(&str) -> Vec<String>) -> Vec<String> {
+        let mut missing = Vec::new();
+        for written in std::mem::take(&mut self.unknown) {
+            let full = full(written.strip_suffix('?').unwrap_or(&written));
+            for list in [&mut self.required, &mut self.disabled] {
+                if list.remove(&written) {
+                    list.extend(full.iter().cloned());
+                }
+            }
+            if full.is_empty() && !written.ends_with('?') {
+                missing.push(written);
+            }
+        }
+        missing
     }
 }
 

@@ -1,12 +1,15 @@
 //! The passes that plugins add at extension points.
 
 use super::{
-    resolved::{Addition, ResolvedStep},
+    resolved::AddedPass,
     resolver::Resolver,
     schema::mandatory,
     spec::{Extensions, StepSpec, Written},
 };
-use crate::{pass::PassFacts, words::nearest};
+use crate::{
+    pass::PassFacts,
+    words::{and_list, nearest},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -60,7 +63,51 @@ pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<Pa
             same.push(facts);
         }
     }
+    for (point, passes) in &mut additions {
+        warnings.extend(put_in_order(point, passes));
+    }
     (additions, warnings)
+}
+
+/// Puts the passes of a point in the order that they ask for: those that may come first by their names. Returns warnings
+/// about orders that contradict each other.
+fn put_in_order(point: &str, passes: &mut Vec<Arc<PassFacts>>) -> Vec<String> {
+    let is = |pass: &PassFacts, name: &String| {
+        let wanted = name.strip_suffix('?').unwrap_or(name);
+        pass.names().any(|own| own == wanted || own.rsplit_once('.').is_some_and(|(_, short)| short == wanted))
+    };
+    let is_first = |a: &PassFacts, b: &PassFacts| {
+        a.before.iter().any(|name| is(b, name)) || b.after.iter().any(|name| is(a, name))
+    };
+    let (mut left, mut warnings) = (std::mem::take(passes), Vec::new());
+    while !left.is_empty() {
+        let before = |at: usize| (0..left.len()).find(|&other| other != at && is_first(&left[other], &left[at]));
+        let free = (0..left.len()).find(|&at| before(at).is_none());
+        let next = free.unwrap_or_else(|| {
+            let mut cycle = cycle(before);
+            cycle.sort_unstable();
+            let names: Vec<&str> = cycle.iter().map(|&at| left[at].name.as_str()).collect();
+            let (all, first) = (and_list(&names), names[0]);
+            warnings.push(format!(
+                "at `{point}`, {all} each are to come before another of them: `{first}`, the first by name, does"
+            ));
+            cycle[0]
+        });
+        passes.push(left.remove(next));
+    }
+    warnings
+}
+
+/// The elements of the cycle that is reached from the first one, which is not empty.
+fn cycle(before: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let mut chain = vec![0];
+    while let Some(next) = chain.last().and_then(|&at| before(at)) {
+        if let Some(start) = chain.iter().position(|&at| at == next) {
+            return chain.split_off(start);
+        }
+        chain.push(next);
+    }
+    chain
 }
 
 impl Resolver<'_> {
@@ -76,10 +123,11 @@ impl Resolver<'_> {
                 continue;
             };
             let origin = format!("plugin `{} {}` adds it", facts.plugin, facts.plugin_version);
+            let opt_level = facts.opt_level;
             let pass = self.instance(facts, &[], point.place);
-            self.nodes.push(ResolvedStep::Pass(pass));
-            self.origins.insert(self.nodes.len() - 1, origin);
-            added.push((self.nodes.len() - 1, pass));
+            let step = self.add_step(pass, opt_level);
+            self.origins.insert(step, origin);
+            added.push((step, pass));
         }
         added
     }
@@ -87,7 +135,7 @@ impl Resolver<'_> {
     /// Remembers that a pass which is on was added.
     pub fn say_added(&mut self, point: &Written<String>, pass: usize) {
         let PassFacts { name, plugin, plugin_version, .. } = &*self.passes[pass].facts;
-        let addition = Addition {
+        let addition = AddedPass {
             point: point.value.clone(),
             pass: name.clone(),
             plugin: plugin.clone(),

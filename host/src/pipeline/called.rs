@@ -44,6 +44,7 @@ impl Pipeline {
         }
         resolver.is_called = true;
         resolver.expand();
+        resolver.settle();
         let dependencies = dependencies.unwrap_or_default();
         if dependencies != Dependencies::Assumed && !resolver.passes.is_empty() {
             requirements::check(&mut resolver, &[BTreeSet::from([0])], dependencies);
@@ -57,7 +58,7 @@ impl Pipeline {
         Ok(Self {
             name: resolver.passes[0].facts.name.clone(),
             run: RunSettings { dependencies, ..RunSettings::default() },
-            scope: scope.clone(),
+            scope: resolver.scopes.swap_remove(0),
             nodes: resolver.nodes,
             passes: resolver.passes,
             ..Self::default()

@@ -65,6 +65,8 @@ impl Fakes {
             required: required.iter().map(|name| (*name).into()).collect(),
             establishes_types: false,
             extends: None,
+            before: Vec::new(),
+            after: Vec::new(),
             phase: Phase::REWRITES,
             runtime: String::new(),
             origin: PassOwner::Plugin,
@@ -101,6 +103,13 @@ impl Fakes {
     pub fn extends(mut self, point: &str) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().extends = Some(point.to_owned());
+        self
+    }
+
+    /// Orders the last pass at its extension point.
+    pub fn ordered(mut self, before: &[&str], after: &[&str]) -> Self {
+        let facts = Arc::get_mut(&mut self.passes.last_mut().unwrap().0).unwrap();
+        [facts.before, facts.after] = [before, after].map(|names| names.iter().map(|&name| name.to_owned()).collect());
         self
     }
 

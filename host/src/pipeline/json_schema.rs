@@ -42,6 +42,7 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         "name": { "type": "string", "minLength": 1, "description": "the pipeline's name; else that of its file" },
         "dependencies": choice("how requirements are followed", &["transitive", "direct", "assumed"]),
         "on_failure": choice("what a failing pass leads to", &["fail", "skip", "quarantine"]),
+        "target": { "type": "string", "minLength": 1, "description": "the target that it is for: what plugins add to operators for it counts" },
         "verify": choice("when the verifier runs", &["each", "off"]),
         "extensions": choice("whether passes of plugins are added at extension points", &["on", "off"]),
         "extend": {
@@ -111,16 +112,21 @@ fn pass_name(passes: &[(Arc<PassFacts>, Vec<String>)], is_wanted: impl Fn(&PassF
 
 fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) -> Value {
     let mut kinds = vec![pass_name(passes, |facts| mandatory(&facts.options).is_empty())];
+    let own_level = with(level.clone(), "the level of this step; that of the pass by default");
     for (facts, names) in passes {
         let pass = json!({ "type": "string", "enum": names, "description": facts.doc.trim() });
         let must: &[&str] = if mandatory(&facts.options).is_empty() { &["pass"] } else { &["pass", "options"] };
         let doc = format!("the pass `{}`", facts.name);
-        kinds.push(object(&doc, json!({ "pass": pass, "options": table(&facts.options) }), must));
+        kinds.push(object(
+            &doc,
+            json!({ "pass": pass, "options": table(&facts.options), "opt_level": own_level }),
+            must,
+        ));
     }
     let missing = json!({ "type": "string", "pattern": "^.+\\?$" });
     kinds.push(object(
         "a pass that may be missing",
-        json!({ "pass": missing, "options": { "type": "object" } }),
+        json!({ "pass": missing, "options": { "type": "object" }, "opt_level": own_level }),
         &["pass"],
     ));
     let sequence = json!({

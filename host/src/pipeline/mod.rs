@@ -30,7 +30,7 @@ pub use json_schema::json_schema;
 pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub use resolved::{Addition, Demand, PassInstance, Pipeline, ResolvedStep, RunSettings};
+pub use resolved::{AddedPass, Demand, PassInstance, Pipeline, ResolvedStep, RunSettings};
 pub use schema::{Paths, check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 pub(crate) use {called::Callee, resolve::Outline};

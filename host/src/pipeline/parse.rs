@@ -30,13 +30,14 @@ const PIPELINE_KEYS: &[&str] = &[
     "instruments",
     "plugins",
     "on_failure",
+    "target",
     "verify",
     "steps",
     "extend",
     "extensions",
 ];
-const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "on_failure", "verify"];
-const PASS_KEYS: &[&str] = &["pass", "options"];
+const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "on_failure", "target", "verify"];
+const PASS_KEYS: &[&str] = &["pass", "options", "opt_level"];
 const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level", "required"];
 const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
 const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config"];
@@ -126,6 +127,7 @@ impl FileParser<'_> {
                     let choices = [("each", Verify::Each), ("off", Verify::Off)];
                     self.out.run.verify = self.choice(value, "verify", &choices);
                 }
+                "target" => self.out.run.target = self.string(value, "target"),
                 "instruments" => self.instruments(value),
                 "plugins" => self.plugins(value),
                 "extensions" => {
@@ -181,7 +183,7 @@ impl FileParser<'_> {
         let table = match item.get_ref() {
             DeValue::String(name) => {
                 let name = Written::at(place, name.to_string());
-                return Some(self.add(place, StepSpec::Pass { name, options: Vec::new() }));
+                return Some(self.add(place, StepSpec::Pass { name, options: Vec::new(), opt_level: None }));
             }
             DeValue::Table(table) => table,
             other => {
@@ -210,6 +212,7 @@ impl FileParser<'_> {
             "pass" => StepSpec::Pass {
                 name: self.string(main, "pass")?,
                 options: get("options").map_or_else(Vec::new, |value| self.entries(value, "options")),
+                opt_level: get("opt_level").and_then(|value| self.level(value, "opt_level")),
             },
             "sequence" => StepSpec::Sequence {
                 name: get("name").and_then(|value| self.string(value, "name")),

@@ -36,6 +36,9 @@ impl Pipeline {
             Some(Verify::Off) => line(&mut out, "verify", "\"off\""),
             None => {}
         }
+        if !self.run.target.is_empty() {
+            line(&mut out, "target", &quote(&self.run.target));
+        }
         if !self.run.instruments.is_empty() {
             let used = self.run.instruments.iter().map(|(name, options)| {
                 format!("    {{ instrument = {}, options = {} }},\n", quote(name), toml(options))
@@ -110,12 +113,18 @@ impl Pipeline {
                     continue;
                 }
                 Work::Step(node) => match &self.nodes[node] {
-                    ResolvedStep::Pass(pass) => {
+                    ResolvedStep::Pass { pass, opt_level } => {
                         let PassInstance { facts, options, .. } = &self.passes[*pass];
                         let has_options = matches!(options, Value::Struct(entries) if !entries.is_empty());
-                        work.push(Work::Owned(match has_options {
-                            false => format!("{},\n", quote(&facts.name)),
-                            true => format!("{{ pass = {}, options = {} }},\n", quote(&facts.name), toml(options)),
+                        let options = has_options.then(|| format!(", options = {}", toml(options)));
+                        let level = (*opt_level != facts.opt_level).then(|| format!(", opt_level = {opt_level}"));
+                        let name = quote(&facts.name);
+                        work.push(Work::Owned(match (level, options) {
+                            (None, None) => format!("{name},\n"),
+                            (level, options) => {
+                                let (level, options) = (level.unwrap_or_default(), options.unwrap_or_default());
+                                format!("{{ pass = {name}{level}{options} }},\n")
+                            }
                         }));
                         continue;
                     }

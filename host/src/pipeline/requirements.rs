@@ -148,10 +148,9 @@ impl Check {
             }
         }
         for &node in resolver.passes[pass].members.iter().flatten() {
-            let ResolvedStep::Pass(member) = resolver.nodes[node] else { continue };
-            let facts = &resolver.passes[member].facts;
-            if resolver.scopes[scope].enables(&facts.name, facts.opt_level) {
-                successors.push(member);
+            let ResolvedStep::Pass { pass, opt_level } = resolver.nodes[node] else { continue };
+            if resolver.scopes[scope].enables(&resolver.passes[pass].facts.name, opt_level) {
+                successors.push(pass);
             }
         }
         successors

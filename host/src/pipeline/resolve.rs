@@ -37,6 +37,20 @@ impl PipelineSpec {
         self.resolve_after(Vec::new(), catalogue)
     }
 
+    /// A context alone: names of passes that are unknown are kept, to be looked up when something runs in it.
+    ///
+    /// # Errors
+    /// Returns an error if something else is wrong; all that is wrong is reported.
+    pub(crate) fn context(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        let mut resolver = Resolver::new(self, catalogue);
+        resolver.is_context = true;
+        let pipeline = resolver.pipeline();
+        match resolver.faults.is_empty() {
+            true => Ok(pipeline),
+            false => Err(Faults { list: resolver.faults, sources: self.sources.clone() }),
+        }
+    }
+
     /// Resolves every name, and makes no pass: no plugin is opened. Members of sequential passes remain unknown.
     ///
     /// # Errors
@@ -105,6 +119,9 @@ impl<'a> Resolver<'a> {
         self.scopes.push(scope);
         let steps_of = self.steps();
         self.expand();
+        if !self.is_context {
+            self.settle();
+        }
         let dependencies = spec.run.dependencies.unwrap_or_default();
         if dependencies != Dependencies::Assumed {
             requirements::check(self, &steps_of, dependencies);
@@ -112,6 +129,7 @@ impl<'a> Resolver<'a> {
         if self.faults.is_empty() && self.makes == Makes::Passes {
             self.make();
         }
+        self.warn_of_idle_members();
         self.unused_settings();
         Pipeline {
             name: spec.name.clone(),
@@ -121,6 +139,7 @@ impl<'a> Resolver<'a> {
                 verify: spec.run.verify,
                 instruments: watchers::resolve(self, &spec.run.instruments),
                 plugins,
+                target: spec.run.target.as_ref().map_or_else(String::new, |target| target.value.clone()),
             },
             scope: self.scopes[0].clone(),
             steps: self.present(&spec.steps),
@@ -179,7 +198,8 @@ impl<'a> Resolver<'a> {
             for op in &demand.operators {
                 let full = OperatorName::parse(&op.value);
                 if !described.contains(&full) {
-                    let message = format!("plugin `{name}` neither describes nor evaluates operator `{full}`");
+                    let message =
+                        format!("plugin `{name}` neither describes nor evaluates operator `{full}`, nor adds to it");
                     let known: Vec<String> = described.iter().map(OperatorName::to_string).collect();
                     let near = nearest(&op.value, known.iter().map(String::as_str));
                     self.faults.push(PipelineFault::new(Code::Plugin, op.place, message).nearest(&near));
@@ -213,10 +233,11 @@ impl<'a> Resolver<'a> {
         let mut scope = around.clone();
         scope.opt_level = spec.opt_level.unwrap_or(around.opt_level);
         for name in &spec.required {
-            scope.required.extend(self.switch(name));
+            let full = self.switch(name, &mut scope);
+            scope.required.extend(full);
         }
         for name in &spec.disabled {
-            if let Some(full) = self.switch(name) {
+            if let Some(full) = self.switch(name, &mut scope) {
                 self.disabled_at.entry(full.clone()).or_insert(name.place);
                 scope.disabled.insert(full);
             }
@@ -238,24 +259,28 @@ impl<'a> Resolver<'a> {
         while let Some((node, scope, is_on)) = todo.pop() {
             let written = &spec.nodes[node];
             let (step, steps, scope, is_on) = match &written.value {
-                StepSpec::Pass { name, options } => {
+                StepSpec::Pass { name, options, opt_level } => {
                     let Some(facts) = self.named(&name.value, name.place) else { continue };
+                    let is_turned_on = opt_level.is_some();
+                    let opt_level = opt_level.unwrap_or(facts.opt_level);
+                    let is_on = is_on && self.scopes[scope].enables(&facts.name, opt_level);
                     let pass = self.instance(facts, options, name.place);
-                    if is_on && self.enables(scope, pass) {
+                    if is_on {
                         enabled[scope].insert(pass);
+                        self.turned_on.extend(is_turned_on.then_some((scope, pass)));
                     }
-                    self.nodes[node] = ResolvedStep::Pass(pass);
+                    self.nodes[node] = ResolvedStep::Pass { pass, opt_level };
                     continue;
                 }
                 StepSpec::Levels { set, runtime } => {
                     let steps = self.levels(*set, runtime.as_ref(), scope, written.place);
                     let is_on = is_on && self.scopes[scope].enables(ANONYMOUS, 0);
                     for &step in &steps {
-                        if let (true, ResolvedStep::Pass(pass)) = (is_on, &self.nodes[step]) {
-                            let pass = *pass;
-                            if self.enables(scope, pass) {
-                                enabled[scope].insert(pass);
-                            }
+                        if let ResolvedStep::Pass { pass, .. } = self.nodes[step]
+                            && is_on
+                            && self.enables(scope, pass)
+                        {
+                            enabled[scope].insert(pass);
                         }
                     }
                     let name = ANONYMOUS.into();
@@ -330,6 +355,31 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Warns of steps that were turned on and yet do not all that is expected of them: members of the pass are off by their
+    /// levels.
+    fn warn_of_idle_members(&mut self) {
+        for (scope, pass) in std::mem::take(&mut self.turned_on) {
+            let PassInstance { facts, members, .. } = &self.passes[pass];
+            let scope = &self.scopes[scope];
+            let idle = members.iter().flatten().filter_map(|&step| {
+                let ResolvedStep::Pass { pass, opt_level } = self.nodes[step] else { return None };
+                let name = &self.passes[pass].facts.name;
+                let is_idle = !scope.disabled.contains(name) && !scope.enables(name, opt_level);
+                is_idle.then_some((name.as_str(), opt_level))
+            });
+            let idle: BTreeMap<&str, u8> = idle.collect();
+            if let Some(level) = idle.values().max() {
+                let names = and_list(&idle.keys().copied().collect::<Vec<_>>());
+                let warning = format!("at level {}, `{}` runs without {names}", scope.opt_level, facts.name);
+                let (they, are) = if idle.len() == 1 { ("it", "is") } else { ("they", "are") };
+                let warning = format!("{warning}: {they} {are} on from level {level} on");
+                if !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
+                }
+            }
+        }
+    }
+
     fn enables(&self, scope: usize, pass: usize) -> bool {
         let facts = &self.passes[pass].facts;
         self.scopes[scope].enables(&facts.name, facts.opt_level)
@@ -360,9 +410,9 @@ impl<'a> Resolver<'a> {
         }
         wanted.sort_by(|a, b| (a.phase, &a.name).cmp(&(b.phase, &b.name)));
         for facts in self.requirements_first(wanted) {
+            let opt_level = facts.opt_level;
             let pass = self.instance(facts, &[], place);
-            self.nodes.push(ResolvedStep::Pass(pass));
-            steps.push(self.nodes.len() - 1);
+            steps.push(self.add_step(pass, opt_level));
         }
         steps
     }
@@ -454,8 +504,8 @@ impl<'a> Resolver<'a> {
                 Member::Named(name, options) => (name, options),
                 Member::Held(held) => {
                     let pass = self.hold(&held, place);
-                    self.nodes.push(ResolvedStep::Pass(pass));
-                    steps.push(self.nodes.len() - 1);
+                    let opt_level = held.opt_level.unwrap_or(held.facts.opt_level);
+                    steps.push(self.add_step(pass, opt_level));
                     continue;
                 }
             };
@@ -469,9 +519,9 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
             };
+            let opt_level = facts.opt_level;
             let pass = self.instance(facts, &entries_of(options), place);
-            self.nodes.push(ResolvedStep::Pass(pass));
-            steps.push(self.nodes.len() - 1);
+            steps.push(self.add_step(pass, opt_level));
         }
         self.passes[at].members = Some(steps);
     }

@@ -27,14 +27,14 @@ pub struct Pipeline {
     /// Where steps come from that are not in the pipeline's own file, by index into [`nodes`](Self::nodes).
     pub origins: BTreeMap<usize, String>,
     /// The passes that plugins add and that are on.
-    pub additions: Vec<Addition>,
+    pub additions: Vec<AddedPass>,
     /// Warnings about the pipeline.
     pub warnings: Vec<String>,
 }
 
 /// A pass that a plugin adds to a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Addition {
+pub struct AddedPass {
     /// The extension point.
     pub point: String,
     /// The pass.
@@ -58,6 +58,8 @@ pub struct RunSettings {
     pub instruments: Vec<(String, Value)>,
     /// The demands on plugins.
     pub plugins: Vec<Demand>,
+    /// The target that it is for; empty if it is for none.
+    pub target: String,
 }
 
 /// The demand on a plugin.
@@ -79,8 +81,13 @@ pub struct Demand {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ResolvedStep {
-    /// A pass, by index into [`Pipeline::passes`].
-    Pass(usize),
+    /// A pass.
+    Pass {
+        /// Which one, by index into [`Pipeline::passes`].
+        pass: usize,
+        /// The level of this step.
+        opt_level: u8,
+    },
     /// Steps that are switched together.
     Sequence {
         /// Its name.
@@ -137,7 +144,7 @@ impl Pipeline {
         while let Some(node) = todo.pop() {
             n += 1;
             match &self.nodes[node] {
-                ResolvedStep::Pass(_) => {}
+                ResolvedStep::Pass { .. } => {}
                 ResolvedStep::Sequence { steps, .. }
                 | ResolvedStep::Fixpoint { steps, .. }
                 | ResolvedStep::Scope { steps, .. }

@@ -7,7 +7,7 @@ use super::{
     spec::*,
 };
 use crate::{
-    pass::{Candidate, Catalogue, ConfigFacts, HeldPass, NoPass, PassFacts, RunnablePass, Scope},
+    pass::{Candidate, Catalogue, ConfigFacts, HeldPass, NoPass, PassFacts, PassOwner, RunnablePass, Scope},
     words::nearest,
 };
 use relais_plugin_api::options::Value;
@@ -52,6 +52,8 @@ pub(super) struct Resolver<'a> {
     /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
     pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
     pub nodes: Vec<ResolvedStep>,
+    /// The steps that are on by a level of their own: the context and the pass.
+    pub turned_on: Vec<(usize, usize)>,
     /// The sequences of the pipeline that are on and require passes.
     pub requiring: Vec<RequiringSequence>,
     /// Every context, the outermost first, with the places of its disabled names.
@@ -60,11 +62,15 @@ pub(super) struct Resolver<'a> {
     /// The passes that plugins add, by extension point.
     pub additions: BTreeMap<String, Vec<Arc<PassFacts>>>,
     /// Those that are on.
-    pub added: Vec<Addition>,
+    pub added: Vec<AddedPass>,
     pub origins: BTreeMap<usize, String>,
     pub warnings: Vec<String>,
+    /// Where names that are unknown yet were written, and before which fault.
+    pub unknown_at: BTreeMap<String, (Option<Place>, usize)>,
     /// Whether the first pass is called by itself: its requirements do not count (rule R3).
     pub is_called: bool,
+    /// Whether it is a context alone: what runs in it is not known.
+    pub is_context: bool,
     pub makes: Makes,
 }
 
@@ -88,6 +94,7 @@ impl<'a> Resolver<'a> {
             places: Vec::new(),
             by_options: BTreeMap::new(),
             nodes: Vec::new(),
+            turned_on: Vec::new(),
             requiring: Vec::new(),
             scopes: Vec::new(),
             disabled_at: BTreeMap::new(),
@@ -95,7 +102,9 @@ impl<'a> Resolver<'a> {
             added: Vec::new(),
             origins: spec.origins.clone(),
             warnings: Vec::new(),
+            unknown_at: BTreeMap::new(),
             is_called: false,
+            is_context: false,
             makes: Makes::Passes,
         }
     }
@@ -133,13 +142,80 @@ impl<'a> Resolver<'a> {
         steps.iter().copied().filter(|&step| !self.is_nothing(step)).collect()
     }
 
-    /// The full name of a disabled or required pass, or of a sequence of the pipeline.
-    pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
-        if self.sequences.contains(name.value.as_str()) {
-            // An empty extension point does not exist when the resolved pipeline is read again.
-            return self.is_there(&name.value).then(|| name.value.clone());
+    /// The full name of a disabled or required pass, or of a sequence of the pipeline. One that is unknown is as it was
+    /// written: a pass that a sequence holds may have it.
+    pub fn switch(&mut self, name: &Written<String>, scope: &mut Scope) -> Option<String> {
+        if let Some(present) = self.sequence(&name.value) {
+            return present;
         }
-        self.named(&name.value, name.place).map(|facts| facts.name.clone())
+        match self.find(&name.value) {
+            Ok(facts) => Some(facts.name.clone()),
+            Err(None | Some(NoPass::Unknown(_))) if self.makes != Makes::Nothing => {
+                self.unknown_at.entry(name.value.clone()).or_insert((name.place, self.faults.len()));
+                scope.unknown.insert(name.value.clone());
+                Some(name.value.clone())
+            }
+            Err(None) => None,
+            Err(Some(why)) => {
+                let fault = self.no_pass(&name.value, name.place, &why);
+                self.faults.push(fault);
+                None
+            }
+        }
+    }
+
+    /// The full names of a pass, or of a sequence of the pipeline, that an instrument watches: those of passes that run are
+    /// known by now.
+    pub fn watched(&mut self, name: &Written<String>) -> Vec<String> {
+        if let Some(present) = self.sequence(&name.value) {
+            return present.into_iter().collect();
+        }
+        match self.find(&name.value) {
+            Ok(facts) => return vec![facts.name.clone()],
+            Err(None) => return Vec::new(),
+            Err(Some(NoPass::Unknown(_))) => {}
+            Err(Some(why)) => {
+                let fault = self.no_pass(&name.value, name.place, &why);
+                self.faults.push(fault);
+                return Vec::new();
+            }
+        }
+        let full = full_among(self.passes.iter().map(|instance| &*instance.facts), &name.value);
+        if full.is_empty() {
+            self.named(&name.value, name.place);
+        }
+        full
+    }
+
+    /// A name that is one of a sequence of the pipeline; none within if nothing is in it: an empty extension point does not
+    /// exist when the resolved pipeline is read again.
+    fn sequence(&self, name: &str) -> Option<Option<String>> {
+        let name = name.strip_suffix('?').unwrap_or(name);
+        self.sequences.contains(name).then(|| self.is_there(name).then(|| name.to_owned()))
+    }
+
+    /// Looks up the names of contexts that nothing in the catalogue has among all passes that run.
+    pub fn settle(&mut self) {
+        let passes: Vec<Arc<PassFacts>> = self.passes.iter().map(|instance| instance.facts.clone()).collect();
+        let full = |name: &str| full_among(passes.iter().map(|facts| &**facts), name);
+        let inner = self.nodes.iter_mut().filter_map(|node| match node {
+            ResolvedStep::Scope { scope, .. } => Some(scope),
+            _ => None,
+        });
+        let missing: BTreeSet<String> =
+            self.scopes.iter_mut().chain(inner).flat_map(|scope| scope.settle(full)).collect();
+        let mut faults = Vec::new();
+        for name in missing {
+            let (place, at) = self.unknown_at.get(&name).copied().unwrap_or_default();
+            let Err(NoPass::Unknown(mut near)) = self.catalogue.pass(&name) else { continue };
+            let own = passes.iter().filter(|facts| facts.origin == PassOwner::Program);
+            near.extend(nearest(&name, own.map(|facts| facts.name.as_str())));
+            faults.push((at, self.no_pass(&name, place, &NoPass::Unknown(near))));
+        }
+        faults.sort_by_key(|(at, _)| *at);
+        for (at, fault) in faults.into_iter().rev() {
+            self.faults.insert(at, fault);
+        }
     }
 
     /// The pass of a name; a fault when there is none, unless the name ends in `?`.
@@ -254,6 +330,12 @@ impl<'a> Resolver<'a> {
         self.passes.len() - 1
     }
 
+    /// Adds a step that runs a pass.
+    pub fn add_step(&mut self, pass: usize, opt_level: u8) -> usize {
+        self.nodes.push(ResolvedStep::Pass { pass, opt_level });
+        self.nodes.len() - 1
+    }
+
     pub fn make(&mut self) {
         for at in 0..self.passes.len() {
             self.make_one(at);
@@ -280,6 +362,18 @@ impl<'a> Resolver<'a> {
                 None
             }
         }
+    }
+}
+
+/// The full names of the passes that a name means: several passes of a program may have one name. A full name or an alias
+/// means those alone that have it.
+fn full_among<'f>(passes: impl Iterator<Item = &'f PassFacts> + Clone, name: &str) -> Vec<String> {
+    let named = |is_meant: &dyn Fn(&str) -> bool| -> Vec<String> {
+        passes.clone().filter(|facts| facts.names().any(is_meant)).map(|facts| facts.name.clone()).collect()
+    };
+    match named(&|own| own == name) {
+        exact if !exact.is_empty() => exact,
+        _ => named(&|own| own.rsplit_once('.').is_some_and(|(_, short)| short == name)),
     }
 }
 

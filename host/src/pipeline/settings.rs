@@ -23,7 +23,7 @@ impl PipelineSpec {
             names.iter().any(|own| *own == name || own.rsplit('.').next() == Some(name))
         };
         let steps = self.nodes.iter().filter_map(|node| match &node.value {
-            StepSpec::Pass { name, options } if may_mean(&name.value) => Some((name, options)),
+            StepSpec::Pass { name, options, .. } if may_mean(&name.value) => Some((name, options)),
             _ => None,
         });
         let steps: Vec<_> = steps.collect();

@@ -64,6 +64,8 @@ pub struct RunSpec {
     pub plugins: Vec<PluginDemand>,
     /// Whether passes of plugins are added at extension points.
     pub extensions: Option<Extensions>,
+    /// The target that it is for: what plugins add to operators for it counts.
+    pub target: Option<Written<String>>,
 }
 
 /// The settings for some steps: a pass context.
@@ -89,6 +91,8 @@ pub enum StepSpec {
         name: Written<String>,
         /// Its options.
         options: Vec<SpecEntry>,
+        /// The level of this step; that of the pass by default.
+        opt_level: Option<u8>,
     },
     /// Steps that are switched together.
     Sequence {

@@ -98,6 +98,44 @@ fn plugins_add_passes_at_a_point_by_name_and_files_after_them() {
 }
 
 #[test]
+fn passes_are_added_in_the_order_that_they_ask_for() {
+    let resolved = |orders: &[(&str, &[&str], &[&str])]| {
+        let add = |fakes: Fakes, &(name, before, after): &(&str, &[&str], &[&str])| {
+            fakes.pass(name, 0, &[], Does::Change).extends("here").ordered(before, after)
+        };
+        let fakes = orders.iter().fold(Fakes::default().plugin("fakes", "1.2.3"), add);
+        let pipeline = resolve("steps = [{ extension = \"here\" }]", &Shelf::default(), &fakes).unwrap();
+        manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+        (fakes.ran(), pipeline.warnings)
+    };
+    let order = |orders: &[(&str, &[&str], &[&str])]| {
+        let (ran, warnings) = resolved(orders);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        ran
+    };
+    assert_eq!(order(&[("a.A", &[], &["a.C"]), ("a.B", &[], &[]), ("a.C", &[], &[])]), "a.B a.C a.A");
+    assert_eq!(order(&[("a.A", &[], &[]), ("a.B", &[], &[]), ("a.C", &["a.A"], &[])]), "a.B a.C a.A");
+    assert_eq!(order(&[("a.A", &[], &["C", "B?"]), ("a.B", &[], &["C"]), ("a.C", &[], &[])]), "a.C a.B a.A");
+    // Names of passes that are not added here say nothing.
+    assert_eq!(order(&[("a.A", &["a.Gone"], &["a.Z"]), ("a.B", &[], &[])]), "a.A a.B");
+    let (ran, warnings) = resolved(&[
+        ("a.A", &["a.B"], &[]),
+        ("a.B", &["a.C"], &[]),
+        ("a.C", &["a.A"], &[]),
+        ("a.D", &["a.A"], &["a.A"]),
+    ]);
+    assert_eq!(ran, "a.A a.B a.C a.D");
+    assert!(warnings[0].starts_with("at `here`, ") && warnings[0].contains("`a.C`"), "{warnings:?}");
+    let (ran, warnings) = resolved(&[("a.A", &[], &["a.B"]), ("a.B", &[], &["a.A"]), ("a.C", &[], &[])]);
+    assert_eq!(ran, "a.C a.A a.B");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    // Others keep the order that they ask for.
+    let (ran, _) = resolved(&[("a.A", &[], &["a.Z"]), ("a.Y", &[], &["a.Z"]), ("a.Z", &[], &["a.Y"])]);
+    assert_eq!(ran, "a.Y a.Z a.A");
+    assert!(warnings[0].contains("`a.A`") && warnings[0].contains("`a.B`") && !warnings[0].contains("`a.C`"));
+}
+
+#[test]
 fn a_point_at_which_nothing_is_added_is_nothing() {
     let none = Shelf::default();
     let text = "steps = [\"A\", { extension = \"there\", then = [\"B\"] }]";

@@ -81,7 +81,10 @@ fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut V
         if let SpecValue::Str(name) = &item.value {
             let name = Written { value: name.clone(), place: item.place };
             // A pass that may be missing, and is missing, stays: an empty list would mean all passes.
-            full.push(Value::Str(resolver.switch(&name).unwrap_or(name.value)));
+            match resolver.watched(&name).as_slice() {
+                [] => full.push(Value::Str(name.value)),
+                names => full.extend(names.iter().cloned().map(Value::Str)),
+            }
         }
     }
     if let Some((_, value)) = options.iter_mut().find(|(name, _)| name == PASSES) {

@@ -63,6 +63,8 @@ pub struct FoundPlugin {
     pub records: Records,
     /// The bytes of its records, to be compared when it is opened.
     pub section: Arc<[u8]>,
+    /// Whether the user named the file: it outranks files of the same plugin that were found in folders.
+    pub is_named: bool,
 }
 
 /// A file or folder that is not used, and why.
@@ -163,6 +165,8 @@ impl Search {
         if let Some(real) = &real {
             if let Some(earlier) = self.seen.get(real) {
                 self.found.duplicates.push((path.to_owned(), earlier.clone()));
+                let same = self.found.plugins.iter_mut().find(|found| found.path == *earlier);
+                same.into_iter().for_each(|found| found.is_named |= wanted == Wanted::ByName);
                 return;
             }
             self.seen.insert(real.clone(), path.to_owned());
@@ -186,10 +190,16 @@ impl Search {
         let is_copy = |&&earlier: &&usize| is_same_file(&self.found.plugins[earlier].path, path);
         if let Some(&earlier) = same.iter().find(is_copy) {
             self.found.duplicates.push((path.to_owned(), self.found.plugins[earlier].path.clone()));
+            self.found.plugins[earlier].is_named |= wanted == Wanted::ByName;
             return;
         }
         same.push(self.found.plugins.len());
-        self.found.plugins.push(FoundPlugin { path: path.to_owned(), records, section });
+        self.found.plugins.push(FoundPlugin {
+            path: path.to_owned(),
+            records,
+            section,
+            is_named: wanted == Wanted::ByName,
+        });
     }
 }
 

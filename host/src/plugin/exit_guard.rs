@@ -13,8 +13,10 @@ use relais_plugin_api::{
     diagnostics::PassError,
 };
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::c_void,
+    marker::PhantomData,
     mem::ManuallyDrop,
     ops::Deref,
     sync::{
@@ -35,12 +37,55 @@ static REGISTER: std::sync::Once = std::sync::Once::new();
 /// The exit status of a process that a plugin ended.
 const STATUS: i32 = 70;
 
-/// While this is alive, a plugin is responsible if the process ends.
-pub(crate) struct Running(u64);
+/// A text that another place keeps.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    pub start: *const u8,
+    pub len: usize,
+}
 
-impl Running {
+impl Kept {
+    pub const NONE: Self = Self { start: std::ptr::null(), len: 0 };
+
+    fn of(text: &str) -> Self {
+        Self { start: text.as_ptr(), len: text.len() }
+    }
+}
+
+thread_local! {
+    /// The plugin's task on this thread, and the function that it was given.
+    pub(super) static HERE: Cell<[Kept; 2]> = const { Cell::new([Kept::NONE; 2]) };
+}
+
+/// While this is alive, a crash of this thread is one of a plugin. The texts outlive it.
+pub(crate) struct Here<'a> {
+    before: [Kept; 2],
+    texts: PhantomData<(&'a str, *const ())>,
+}
+
+impl<'a> Here<'a> {
+    /// `what` completes "… ended the process"; `function` is the name of the function that the pass is given, or empty.
+    pub(crate) fn new(what: &'a str, function: &'a str) -> Self {
+        let before = HERE.replace([Kept::of(what), Kept::of(function)]);
+        Self { before, texts: PhantomData }
+    }
+}
+
+impl Drop for Here<'_> {
+    fn drop(&mut self) {
+        HERE.set(self.before);
+    }
+}
+
+/// While this is alive, a plugin is responsible if the process ends.
+pub(crate) struct Running<'a> {
+    id: u64,
+    _here: Here<'a>,
+}
+
+impl<'a> Running<'a> {
     /// `what` completes "… ended the process".
-    pub(crate) fn new(what: &Arc<str>) -> Self {
+    pub(crate) fn new(what: &'a Arc<str>) -> Self {
         #[cfg(windows)]
         windows::enter();
         #[cfg(not(windows))]
@@ -50,15 +95,15 @@ impl Running {
         });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(id, what.clone());
-        Self(id)
+        Self { id, _here: Here::new(what, "") }
     }
 }
 
-impl Drop for Running {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
         #[cfg(windows)]
         windows::leave();
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
     }
 }
 
@@ -131,12 +176,38 @@ pub(super) fn loaded(address: *const c_void, plugin: &str) {
     }
 }
 
+/// Calls `body` with the plugin whose code is at an address or, without one, on this thread's stack, the innermost first.
+/// Returns whether one is known; takes no lock that another one holds.
+#[cfg(unix)]
+pub(super) fn with_culprit(address: Option<usize>, body: impl FnOnce(&str)) -> bool {
+    let Ok(loaded) = LOADED.try_lock() else { return false };
+    let mut frames = Frames::default();
+    match address {
+        Some(address) => frames.add(address),
+        None => stack(&mut frames),
+    }
+    let culprit = frames.bases().find_map(|base| loaded.get(&base));
+    culprit.map(|plugin| body(plugin)).is_some()
+}
+
+/// Ends the process with a message, since a plugin's code does not return.
+pub(crate) fn end_process(message: &str) -> ! {
+    use std::io::Write;
+    crate::files::abandon();
+    // Nothing can be reported when standard error is closed.
+    let _ = std::io::stderr().write_all(message.as_bytes());
+    // SAFETY: ends the process at once, without exit functions.
+    unsafe { libc::_exit(STATUS) }
+}
+
 #[cfg(not(windows))]
 extern "C" fn at_exit() {
     use std::io::Write;
     // The locks are held for moments only; who ended the process does not hold them.
     let (Ok(running), Ok(loaded)) = (RUNNING.lock(), LOADED.lock()) else { return };
-    let culprit = stack().into_iter().find_map(|base| loaded.get(&base));
+    let mut frames = Frames::default();
+    stack(&mut frames);
+    let culprit = frames.bases().find_map(|base| loaded.get(&base));
     if culprit.is_none() && running.is_empty() {
         return;
     }
@@ -183,9 +254,38 @@ fn library_of(_: *const c_void) -> Option<usize> {
     None
 }
 
-/// The libraries whose functions are on this thread's stack, the innermost first.
+/// The addresses on a thread's stack, the innermost first: not in allocated memory, which who ends a process may have broken.
+#[cfg(not(windows))]
+struct Frames {
+    addresses: [usize; 128],
+    len: usize,
+}
+
+#[cfg(not(windows))]
+impl Default for Frames {
+    fn default() -> Self {
+        Self { addresses: [0; 128], len: 0 }
+    }
+}
+
+#[cfg(not(windows))]
+impl Frames {
+    fn add(&mut self, address: usize) {
+        if let Some(slot) = self.addresses.get_mut(self.len) {
+            *slot = address;
+            self.len += 1;
+        }
+    }
+
+    /// Where the libraries begin that they are in.
+    fn bases(&self) -> impl Iterator<Item = usize> {
+        self.addresses[..self.len].iter().filter_map(|&address| library_of(address as *const c_void))
+    }
+}
+
+/// The addresses on this thread's stack.
 #[cfg(unix)]
-fn stack() -> Vec<usize> {
+fn stack(frames: &mut Frames) {
     type Callback = extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int;
     // The library that unwinds panics; the standard library is linked with it.
     unsafe extern "C" {
@@ -194,17 +294,13 @@ fn stack() -> Vec<usize> {
     }
     extern "C" fn add(frame: *mut c_void, found: *mut c_void) -> libc::c_int {
         // SAFETY: `stack` passes its list, and the unwinder a frame.
-        let (found, address) = unsafe { (&mut *found.cast::<Vec<usize>>(), _Unwind_GetIP(frame)) };
-        found.extend(library_of(address as *const c_void));
+        let (found, address) = unsafe { (&mut *found.cast::<Frames>(), _Unwind_GetIP(frame)) };
+        found.add(address);
         0
     }
-    let mut found: Vec<usize> = Vec::new();
     // SAFETY: the callback is called while the list is there, and does not unwind.
-    unsafe { _Unwind_Backtrace(add, (&raw mut found).cast()) };
-    found
+    unsafe { _Unwind_Backtrace(add, std::ptr::from_mut(frames).cast()) };
 }
 
 #[cfg(not(any(unix, windows)))]
-fn stack() -> Vec<usize> {
-    Vec::new()
-}
+fn stack(_: &mut Frames) {}

@@ -1,30 +1,35 @@
 //! Finding, judging and opening plugins.
 
+mod crash_guard;
 mod discovery;
 mod exit_guard;
 mod file;
 mod hash;
 mod loader;
 mod needs;
+mod operator_record;
 mod record;
 mod setup;
 mod texts;
 mod verdict;
 mod writers;
 
+pub use crash_guard::name_crashes;
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
 pub use hash::{sha256_of, sha256_of_bytes};
 pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
+pub use operator_record::{AdditionRecord, AttrRecord, EvaluatorRecord, OperatorRecord};
 pub use record::{
-    AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
-    RecordError, Records, SampleRecord, StatisticRecord, read_records,
+    InstrumentRecord, PassRecord, PipelineRecord, PluginRecord, RecordError, Records, SampleRecord, StatisticRecord,
+    read_records,
 };
 pub use texts::{cut, escaped};
 pub use verdict::{FileWriter, Mover, Refusal, judge};
 
-pub(crate) use exit_guard::{Close, DropFaults, Made, Running};
+pub(crate) use exit_guard::{Close, DropFaults, Here, Made, Running, end_process};
+pub(crate) use record::OWN_PLUGINS;
 pub(crate) use setup::SETUP;
 pub(crate) use texts::{cut_diagnostic, cut_error};
 

@@ -1,25 +1,27 @@
 //! Reading the records of a plugin's file. The author of the file is not trusted.
 
-use super::texts::{cut, escaped};
+use super::{
+    operator_record::{AdditionRecord, EvaluatorRecord, OperatorRecord, by_operator, read_evaluator, read_operator},
+    texts::{cut, escaped},
+};
 use crate::options::OptionSchema;
 use relais_plugin_api::{
     boundary::{
         record::{
-            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, attr_tag, instrument_tag, is_name, op_flag,
-            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag, statistic_tag,
+            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, instrument_tag, is_name, option_tag,
+            pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
     ir::normal_domain,
-    op::{Effects, FusionKind, OpSchema},
 };
 use semver::Version;
-use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
+use std::{fmt, sync::Arc};
 
 /// The prefix of the names of passes that the shipped pipelines use: no other plugin can take one over.
 const OWN_NAMESPACE: &str = "relais.";
 /// The prefix of the names of the plugins that have them.
-const OWN_PLUGINS: &str = "relais-";
+pub(crate) const OWN_PLUGINS: &str = "relais-";
 
 /// All records of one file.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +32,8 @@ pub struct Records {
     pub passes: Vec<PassRecord>,
     /// Its operators, by domain, name and version.
     pub operators: Vec<OperatorRecord>,
+    /// Its additions to operators that others describe, by domain, name and version.
+    pub additions: Vec<AdditionRecord>,
     /// Its evaluators, by domain, name and version.
     pub evaluators: Vec<EvaluatorRecord>,
     /// Its options of the context, by key.
@@ -100,11 +104,15 @@ pub struct PassRecord {
     pub establishes_types: bool,
     /// The extension point of pipelines that it is added at.
     pub extends: Option<String>,
+    /// The passes before which it is added there.
+    pub before: Vec<String>,
+    /// The passes after which it is added there.
+    pub after: Vec<String>,
     /// When it runs among all passes of a level.
     pub phase: Phase,
     /// The runtime that it is for; empty if what it makes runs in any.
     pub runtime: String,
-    /// The option that asks it to change the interface of the entry function.
+    /// The option that asks it to change the interface of the entry function; empty if it may without one.
     pub changes_interface: Option<String>,
     /// The statistics that it counts.
     pub statistics: Vec<StatisticRecord>,
@@ -132,135 +140,6 @@ pub struct StatisticRecord {
     pub name: String,
     /// A description of what is counted.
     pub doc: String,
-}
-
-/// The contents of an operator's record.
-#[derive(Clone, PartialEq, Debug)]
-pub struct OperatorRecord {
-    /// Domain; empty is ONNX's own.
-    pub domain: String,
-    /// Name.
-    pub name: String,
-    /// First version.
-    pub since_version: u32,
-    /// Fewest and most arguments.
-    pub inputs: (u16, u16),
-    /// Fewest and most results.
-    pub outputs: (u16, u16),
-    /// Effects.
-    pub effects: Effects,
-    /// The fusion kind.
-    pub fusion: FusionKind,
-    /// Whether it has a type relation.
-    pub has_infer: bool,
-    /// Whether it has an evaluator.
-    pub has_eval: bool,
-    /// Whether a function makes the body of each call.
-    pub has_body_of: bool,
-    /// Whether it has a verifier.
-    pub has_verifier: bool,
-    /// Whether a function makes the gradient of each call.
-    pub has_gradient: bool,
-    /// Whether a function makes the kernel of each call.
-    pub has_kernel: bool,
-    fields: Slice,
-}
-
-/// A plugin may describe hundreds of operators: parts that only people look at are read on request.
-impl OperatorRecord {
-    fn new(op: Operator<'_>, section: &Arc<[u8]>) -> Self {
-        let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
-        Self {
-            domain: op.domain.to_owned(),
-            name: op.name.to_owned(),
-            since_version: op.since_version,
-            inputs: pair(op.inputs),
-            outputs: pair(op.outputs),
-            effects: Effects(op.effects),
-            fusion: FusionKind(op.fusion),
-            has_infer: op.flags & op_flag::INFER != 0,
-            has_eval: op.flags & op_flag::EVAL != 0,
-            has_body_of: op.flags & op_flag::BODY != 0,
-            has_verifier: op.flags & op_flag::VERIFY != 0,
-            has_gradient: op.flags & op_flag::GRADIENT != 0,
-            has_kernel: op.flags & op_flag::COMPUTE != 0,
-            fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
-        }
-    }
-
-    /// The fields as stored in the file, for passes to see.
-    pub fn fields(&self) -> &[u8] {
-        self.fields.bytes()
-    }
-
-    /// Its documentation; empty when there is none that reads.
-    pub fn doc(&self) -> &str {
-        let mut docs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::DOC);
-        docs.next().and_then(|field| field.text().ok()).unwrap_or_default()
-    }
-
-    /// Returns its formal inputs and results, their types, and the other properties that calls are checked against.
-    pub fn schema(&self) -> OpSchema {
-        OpSchema::read(self.fields())
-    }
-
-    /// Its attributes, as stored in the record.
-    ///
-    /// # Errors
-    /// An attribute is an error if it cannot be decoded.
-    pub fn attrs(&self) -> impl Iterator<Item = Result<AttrRecord<'_>, Malformed>> {
-        let attrs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::ATTR);
-        attrs.map(|field| read_attr(field.bytes))
-    }
-}
-
-/// An attribute in an operator's record.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct AttrRecord<'a> {
-    /// Name.
-    pub name: &'a str,
-    /// Attribute kind.
-    pub kind: u8,
-    /// Whether it must be given.
-    pub required: bool,
-    /// Default, as text; empty when there is none.
-    pub default: &'a str,
-}
-
-/// Part of a section, which all records of a file share.
-#[derive(Clone)]
-struct Slice {
-    section: Arc<[u8]>,
-    range: Range<usize>,
-}
-
-impl Slice {
-    fn bytes(&self) -> &[u8] {
-        &self.section[self.range.clone()]
-    }
-}
-
-impl PartialEq for Slice {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-
-impl fmt::Debug for Slice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes().fmt(f)
-    }
-}
-
-/// The contents of an evaluator's record.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EvaluatorRecord {
-    /// Domain; empty is ONNX's own.
-    pub domain: String,
-    /// Name.
-    pub name: String,
-    /// First version.
-    pub since_version: u32,
 }
 
 /// The contents of an instrument's record.
@@ -321,6 +200,8 @@ pub enum RecordError {
         /// Their names.
         names: [String; 2],
     },
+    /// Two records add to the same version of an operator, for the same target.
+    TwoAdditions(Box<AdditionRecord>),
     /// A record's fields cannot be decoded.
     Malformed {
         /// Where.
@@ -362,8 +243,19 @@ impl fmt::Display for RecordError {
             ),
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
+            Self::TwoAdditions(first) => {
+                let OperatorRecord { domain, name, since_version, .. } = &first.parts;
+                let domain = if domain.is_empty() { String::new() } else { format!("{domain}::") };
+                write!(f, "it adds twice to operator `{domain}{name}` since version {since_version}")?;
+                match first.target.as_str() {
+                    "" => Ok(()),
+                    target => write!(f, " for the target `{target}`"),
+                }
+            }
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} cannot be parsed: {cause}"),
-            Self::Name { name } => write!(f, "{name:?} is not a valid name of a pass, option, instrument or pipeline"),
+            Self::Name { name } => {
+                write!(f, "{name:?} is not a valid name of a pass, option, instrument, pipeline or target")
+            }
             Self::Reserved { name } => write!(
                 f,
                 "`{name}` is a name in `{OWN_NAMESPACE}`, which only plugins called `{OWN_PLUGINS}…` may have"
@@ -393,6 +285,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut plugin: Option<PluginRecord> = None;
     let mut passes = Vec::new();
     let mut operators = Vec::new();
+    let mut additions: Vec<AdditionRecord> = Vec::new();
     let mut evaluators = Vec::new();
     let mut options = Vec::new();
     let mut instruments = Vec::new();
@@ -422,6 +315,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             }
             record_kind::PASS => passes.push(read_pass(fields, offset)?),
             record_kind::OPERATOR => operators.push(read_operator(fields, offset + HEADER).map_err(malformed)?),
+            record_kind::ADDITION => {
+                additions.push(AdditionRecord::read(fields, offset + HEADER, section).map_err(malformed)?);
+            }
             record_kind::EVALUATOR => evaluators.push(read_evaluator(fields).map_err(malformed)?),
             record_kind::OPTION => options.extend(read_option(fields).map_err(malformed)?),
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
@@ -436,6 +332,8 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let names = names.chain(options.iter().map(|option| &option.name));
     let names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
     let names = names.chain(passes.iter().filter_map(|pass| pass.extends.as_ref()));
+    let targets = additions.iter().map(|addition| &addition.target).filter(|target| !target.is_empty());
+    let names = names.chain(targets);
     let mut names = names.chain(pipelines.iter().map(|pipeline: &PipelineRecord| &pipeline.name));
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
@@ -449,12 +347,16 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     passes.sort_by(|a, b| a.name.cmp(&b.name));
     let operators = by_operator(operators, |op| (op.domain, op.name, op.since_version));
     let operators = operators.into_iter().map(|op| OperatorRecord::new(op, section)).collect();
+    additions.sort_by(|a, b| a.key().cmp(&b.key()));
+    if let Some([twice, ..]) = additions.windows(2).find(|pair| pair[0].key() == pair[1].key()) {
+        return Err(RecordError::TwoAdditions(Box::new(twice.clone())));
+    }
     let evaluators = by_operator(evaluators, |eval| (eval.domain, eval.name, eval.since_version));
     let evaluators = evaluators.into_iter().map(EvaluatorRecord::new).collect();
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
     pipelines.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Records { plugin, passes, operators, evaluators, options, instruments, pipelines })
+    Ok(Records { plugin, passes, operators, additions, evaluators, options, instruments, pipelines })
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {
@@ -542,6 +444,8 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         parallel: true,
         establishes_types: false,
         extends: None,
+        before: Vec::new(),
+        after: Vec::new(),
         phase: Phase::REWRITES,
         runtime: String::new(),
         changes_interface: None,
@@ -571,6 +475,8 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::PHASE => pass.phase = Phase(field.u8().map_err(malformed)?),
             pass_tag::RUNTIME => pass.runtime = text()?,
             pass_tag::EXTENDS => pass.extends = Some(text()?),
+            pass_tag::BEFORE => pass.before.push(text()?),
+            pass_tag::AFTER => pass.after.push(text()?),
             pass_tag::CHANGES_INTERFACE => pass.changes_interface = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::RULES => pass.rules = Some(field.text().map_err(malformed)?.to_owned()),
@@ -621,93 +527,6 @@ fn read_pipeline(fields: &[u8]) -> Result<PipelineRecord, Malformed> {
     Ok(PipelineRecord { name, toml: toml.ok_or(Malformed::Missing("pipeline in TOML"))? })
 }
 
-impl EvaluatorRecord {
-    fn new(eval: Evaluator<'_>) -> Self {
-        Self { domain: eval.domain.to_owned(), name: eval.name.to_owned(), since_version: eval.since_version }
-    }
-}
-
-/// An operator's record before it is sorted, when there may be hundreds to move.
-#[derive(Clone, Copy)]
-struct Operator<'a> {
-    domain: &'a str,
-    name: &'a str,
-    since_version: u32,
-    inputs: u32,
-    outputs: u32,
-    effects: u32,
-    fusion: u8,
-    flags: u32,
-    start: usize,
-    len: usize,
-}
-
-fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed> {
-    let mut op = Operator {
-        domain: "",
-        name: "",
-        since_version: 0,
-        inputs: u32::from(u16::MAX) << 16,
-        outputs: u32::from(u16::MAX) << 16,
-        effects: Effects::OPAQUE.0,
-        fusion: FusionKind::OPAQUE.0,
-        flags: 0,
-        start,
-        len: fields.len(),
-    };
-    for field in Fields::new(fields) {
-        let field = field?;
-        match field.tag {
-            op_tag::DOMAIN => op.domain = normal_domain(field.text()?),
-            op_tag::NAME => op.name = field.text()?,
-            op_tag::SINCE => op.since_version = field.u32()?,
-            op_tag::INPUTS => op.inputs = field.u32()?,
-            op_tag::OUTPUTS => op.outputs = field.u32()?,
-            op_tag::EFFECTS => op.effects = field.u32()?,
-            op_tag::FUSION => op.fusion = field.u8()?,
-            op_tag::FLAGS => op.flags = field.u32()?,
-            _ => field.skip()?,
-        }
-    }
-    if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
-}
-
-fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
-    let mut attr = AttrRecord::default();
-    for field in Fields::new(fields) {
-        let field = field?;
-        match field.tag {
-            attr_tag::NAME => attr.name = field.text()?,
-            attr_tag::KIND => attr.kind = field.u8()?,
-            attr_tag::REQUIRED => attr.required = field.u8()? != 0,
-            attr_tag::DEFAULT => attr.default = field.text()?,
-            _ => field.skip()?,
-        }
-    }
-    Ok(attr)
-}
-
-#[derive(Clone, Copy)]
-struct Evaluator<'a> {
-    domain: &'a str,
-    name: &'a str,
-    since_version: u32,
-}
-
-fn read_evaluator(fields: &[u8]) -> Result<Evaluator<'_>, Malformed> {
-    let mut eval = Evaluator { domain: "", name: "", since_version: 0 };
-    for field in Fields::new(fields) {
-        let field = field?;
-        match field.tag {
-            op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
-            op_tag::NAME => eval.name = field.text()?,
-            op_tag::SINCE => eval.since_version = field.u32()?,
-            _ => field.skip()?,
-        }
-    }
-    if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
-}
-
 /// An option of the context, with its aliases.
 fn read_option(fields: &[u8]) -> Result<Option<OptionSchema>, Malformed> {
     let (mut option, mut aliases) = (None, Vec::new());
@@ -734,32 +553,4 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
         }
     }
     Ok(instrument)
-}
-
-/// Sorted by domain, name and first version. The first bytes of the texts are compared as one word, and the texts only
-/// if it is equal.
-fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) -> Vec<T> {
-    let mut order: Vec<(u128, usize)> = items.iter().map(|item| begins(key(item))).zip(0..).collect();
-    order.sort_unstable_by(|&(first, a), &(other, b)| {
-        first.cmp(&other).then_with(|| in_order(key(&items[a]), key(&items[b]))).then(a.cmp(&b))
-    });
-    order.into_iter().map(|(_, at)| items[at]).collect()
-}
-
-/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest
-/// of reading a record: its masked load of an unmapped address is handled in microcode.
-fn in_order(a: (&str, &str, u32), b: (&str, &str, u32)) -> Ordering {
-    let domains = if a.0.is_empty() && b.0.is_empty() { Ordering::Equal } else { a.0.cmp(b.0) };
-    domains.then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
-}
-
-/// The first key of operators: those of ONNX's own domain come before all others, which begin with their domain.
-fn begins((domain, name, _): (&str, &str, u32)) -> u128 {
-    let (first, text) = if domain.is_empty() { (0, name) } else { (1, domain) };
-    let mut bytes = [0; 16];
-    bytes[0] = first;
-    for (byte, letter) in bytes[1..].iter_mut().zip(text.bytes()) {
-        *byte = letter;
-    }
-    u128::from_be_bytes(bytes)
 }

@@ -19,9 +19,9 @@ extern "C" fn log(message: &LogRec<'_>) {
         log::logger().log(
             &log::Record::builder()
                 .level(logger::level(message.level))
-                .target(message.target.as_str())
-                .module_path(Some(message.module.as_str()))
-                .file(Some(message.file.as_str()))
+                .target(&escaped(&cut(&message.target)))
+                .module_path(Some(&escaped(&cut(&message.module))))
+                .file(Some(&escaped(&cut(&message.file))))
                 .line(Some(message.line))
                 .args(format_args!("{}", escaped(&cut(&message.message))))
                 .build(),

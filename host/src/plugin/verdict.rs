@@ -165,6 +165,9 @@ impl Refusal {
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
             }
+            Self::Record(RecordError::TwoAdditions(_)) => {
+                "one addition may have all parts: put them into one, or give one of the two another target".into()
+            }
             Self::Record(RecordError::Reserved { .. }) => {
                 "give the pass a name in a namespace of your own, such as `acme.FuseMyThing`".into()
             }

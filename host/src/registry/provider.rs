@@ -3,7 +3,7 @@
 use super::error::CreateError;
 use crate::{
     options::{OptionSchema, complete},
-    plugin::{Close, DropFaults, Made, OpenPlugin, PluginRecord, Records, Refusal, Running},
+    plugin::{Close, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
 };
 use abi_stable::std_types::RSlice;
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
@@ -23,8 +23,8 @@ pub struct Provider {
 }
 
 pub(super) enum ProviderSource {
-    /// The file, and the bytes of its records as they were read.
-    File(PathBuf, Arc<[u8]>),
+    /// The file, the bytes of its records as they were read, and whether the user named it.
+    File(PathBuf, Arc<[u8]>, bool),
     Linked(fn() -> PluginRef),
 }
 
@@ -41,9 +41,19 @@ impl Provider {
     /// Its file; none when it is linked into this program.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            ProviderSource::File(path, _) => Some(path),
+            ProviderSource::File(path, ..) => Some(path),
             ProviderSource::Linked(_) => None,
         }
+    }
+
+    /// Whether it is one of those that are shipped with the host: what it describes stands until another is chosen.
+    pub(super) fn is_shipped(&self) -> bool {
+        self.records.plugin.name.starts_with(OWN_PLUGINS)
+    }
+
+    /// Whether the user named its file.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self.source, ProviderSource::File(.., true))
     }
 
     /// Whether its library was opened.
@@ -54,10 +64,14 @@ impl Provider {
     /// Opens it, once.
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match &self.source {
-            ProviderSource::File(path, section) => {
+            ProviderSource::File(path, section, _) => {
                 OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
             }
             ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
+        };
+        let open = || {
+            log::debug!("plugin {} is opened", self.describe());
+            open()
         };
         self.open.get_or_init(open).clone()
     }
@@ -84,8 +98,9 @@ impl Provider {
         let open = self.open();
         let open = open.map_err(|refusal| CreateError::Open { what: what.to_owned(), plugin: plugin(), refusal })?;
         let guarded = self.guarded(what);
-        let _running = Running::new(&guarded);
+        let running = Running::new(&guarded);
         let made = make(open.root, options.encode().as_slice().into());
+        drop(running);
         let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
         Ok((options, Made::new(made, guarded, self.faults.clone())))
     }

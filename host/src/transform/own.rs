@@ -45,7 +45,7 @@ where
         // Instruments do not see passes that a pass on several threads runs: their order would be undefined.
         let context = match order {
             Order::Serial => current,
-            Order::Parallel => Arc::new(PassContext::new(current.settings().clone())),
+            Order::Parallel => current.unwatched(),
         };
         let state = heard("", cx, |cx| (self.begin)(module, cx)).tell(cx)?;
         over_globals(module, cx, self.shown, order, &context, |name, old| {

@@ -8,7 +8,7 @@
 pub mod instrument;
 
 pub use relais_ir::diagnostics::{DiagnosticRec, PassErrorRec, error_kind};
-pub use relais_ops::abi::*;
+pub use relais_ops::{abi::*, parts::with_fallback};
 
 use abi_stable::{
     StableAbi,
@@ -199,6 +199,8 @@ pub struct Plugin {
         for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
     /// A function of an operator that looks at one call: which (see [`operator_part`]), domain, name, first version.
     pub call: for<'a> extern "C" fn(u8, RStr<'a>, RStr<'a>, u32) -> ROption<CallEntry>,
+    /// The same of an addition to an operator that another plugin describes: which, domain, name, first version, target.
+    pub added: for<'a> extern "C" fn(u8, RStr<'a>, RStr<'a>, u32, RStr<'a>) -> ROption<CallEntry>,
 }
 
 impl RootModule for PluginRef {

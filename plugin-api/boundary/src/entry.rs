@@ -25,7 +25,7 @@ use relais_ir::{
     is_same_domain,
 };
 use relais_ops::{
-    op::{EvalFn, Evaluator, Operator},
+    op::{Addition, EvalFn, Evaluator, Operator},
     parts::{call_entry, eval_entry, infer_entry},
 };
 use std::marker::PhantomData;
@@ -49,6 +49,8 @@ pub enum Item {
     Pass(&'static PassSpec, fn(&Value) -> Option<Result<PassObject, PassError>>),
     /// Operators.
     Operators(&'static [Operator]),
+    /// Additions to operators that other crates describe.
+    Additions(&'static [Addition]),
     /// Evaluators.
     Evaluators(&'static [Evaluator]),
     /// An instrument: its record and constructor.
@@ -96,6 +98,10 @@ fn find_eval(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Opt
         Item::Evaluators(evaluators) => {
             let mut evaluators = evaluators.iter();
             evaluators.find(|eval| matches(eval.domain, eval.name, eval.since_version)).map(|eval| &eval.eval)
+        }
+        Item::Additions(additions) => {
+            let mut ops = additions.iter().map(|addition| &addition.op);
+            ops.find_map(|op| op.eval.as_ref().filter(|_| matches(op.domain, op.name, op.since_version)))
         }
         _ => None,
     })
@@ -148,6 +154,7 @@ impl<P: PluginImpl> RootOf<P> {
         eval: eval::<P>,
         create_instrument: make_instrument::<P>,
         call: call::<P>,
+        added: added::<P>,
     });
     const REF: PluginRef = PluginRef(Self::TABLE.static_as_prefix());
 }
@@ -209,6 +216,27 @@ extern "C" fn infer<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32)
 
 extern "C" fn call<P: PluginImpl>(part: u8, domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<CallEntry> {
     caught(|| find_part(P::CRATE, matches(domain, name, since), |op| call_entry(op, part))).ok().flatten().into()
+}
+
+extern "C" fn added<P: PluginImpl>(
+    part: u8,
+    domain: RStr<'_>,
+    name: RStr<'_>,
+    since: u32,
+    target: RStr<'_>,
+) -> ROption<CallEntry> {
+    let is_match = matches(domain, name, since);
+    let found = caught(|| {
+        let mut of_crate = registrations().filter(|entry| entry.crate_name == P::CRATE);
+        of_crate.find_map(|entry| {
+            let Item::Additions(additions) = entry.item else { return None };
+            let mut fitting = additions.iter().filter(|it| it.target == target.as_str());
+            fitting.find_map(|Addition { op, .. }| {
+                call_entry(op, part).filter(|_| is_match(op.domain, op.name, op.since_version))
+            })
+        })
+    });
+    found.ok().flatten().into()
 }
 
 extern "C" fn eval<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<EvalEntry> {

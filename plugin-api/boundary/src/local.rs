@@ -27,7 +27,7 @@ use relais_ir::{
     is_same_domain,
 };
 use relais_ops::{
-    op::{EvalFn, Operator},
+    op::{AddedPart, Addition, EvalFn, Merged, Operator, Rank, merge},
     parts::{call_entry, eval_entry, infer_entry},
     relations::Operators,
 };
@@ -171,8 +171,30 @@ struct LocalOp {
     since: u32,
     facts: &'static [u8],
     op: Option<&'static Operator>,
+    /// The additions of others to it.
+    added: Option<LocalAdditions>,
     more: Vec<u8>,
     eval: Option<&'static EvalFn>,
+}
+
+struct LocalAdditions {
+    additions: Vec<&'static Addition>,
+    merged: Merged,
+}
+
+impl LocalOp {
+    fn facts(&self) -> &[u8] {
+        self.added.as_ref().map_or(self.facts, |added| &added.merged.fields)
+    }
+
+    /// The operator that has a part: this one, or what another adds to it.
+    fn of_part(&self, part: u8) -> Option<&'static Operator> {
+        let added = self.added.as_ref().and_then(|added| {
+            let giver = added.merged.giver(&AddedPart::of(part)?)?;
+            Some(&added.additions[giver].op)
+        });
+        added.or(self.op)
+    }
 }
 
 struct Local {
@@ -236,6 +258,7 @@ impl Local {
             asked: AtomicBool::new(false),
             entered: Mutex::default(),
         };
+        let mut additions: Vec<(&Addition, &[u8])> = Vec::new();
         for entry in registrations() {
             match entry.item {
                 Item::Operators(operators) => {
@@ -244,7 +267,7 @@ impl Local {
                         let eval = op.eval.as_ref();
                         let number = local.ops.len() as u32;
                         let more = op.verify.map_or_else(Vec::new, |_| verifier_field(number));
-                        local.ops.push(LocalOp { domain, name, since, facts, op: Some(op), more, eval });
+                        local.ops.push(LocalOp { domain, name, since, facts, op: Some(op), added: None, more, eval });
                     }
                 }
                 Item::Evaluators(evaluators) => local.evals.extend(evaluators.iter().map(|eval| LocalOp {
@@ -253,10 +276,34 @@ impl Local {
                     since: eval.since_version,
                     facts: &[],
                     op: None,
+                    added: None,
                     more: Vec::new(),
                     eval: Some(&eval.eval),
                 })),
+                Item::Additions(all) => {
+                    additions.extend(all.iter().zip(fields(entry.records)));
+                    local.evals.extend(all.iter().filter_map(|Addition { op, .. }| {
+                        let Operator { domain, name, since_version: since, ref eval, .. } = *op;
+                        let eval = Some(eval.as_ref()?);
+                        Some(LocalOp { domain, name, since, facts: &[], op: None, added: None, more: Vec::new(), eval })
+                    }));
+                }
                 Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) | Item::Pipeline => {}
+            }
+        }
+        // Registrations come in the order of the linker. Whatever the targets, all additions are tried.
+        additions.sort_by_key(|(it, _)| (it.op.domain, it.op.name, it.op.since_version, it.target));
+        for described in &mut local.ops {
+            let is_meant = |op: &Operator| {
+                is_same_domain(op.domain, described.domain)
+                    && (op.name, op.since_version) == (described.name, described.since)
+            };
+            let meant: Vec<_> = additions.iter().filter(|(it, _)| is_meant(&it.op)).collect();
+            if !meant.is_empty() {
+                let rank = |it: &Addition| Rank { is_chosen: true, priority: it.priority, ..Rank::default() };
+                let ranked: Vec<(Rank, &[u8])> = meant.iter().map(|(it, fields)| (rank(it), *fields)).collect();
+                let merged = merge(described.facts, Rank::default(), &ranked);
+                described.added = Some(LocalAdditions { additions: meant.iter().map(|(it, _)| *it).collect(), merged });
             }
         }
         local
@@ -424,33 +471,40 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
     let eval = best(&local.evals, &domain, &name, version, |_| true).map(|index| local.ops.len() + index);
     let own_eval = found.filter(|&index| local.ops[index].eval.is_some());
     let id = |index: usize| index as u32;
-    let has = |part: fn(&Operator) -> bool| found.filter(|_| op.and_then(|op| op.op).is_some_and(part)).map(id).into();
+    let has = |part: u8| found.filter(|_| op.is_some_and(|op| has_part(op.of_part(part), part))).map(id).into();
     ResolvedOp {
         is_known: u8::from(op.is_some()),
         is_closed: 0,
-        facts: op.map_or(&[][..], |op| op.facts).into(),
-        infer: has(|op| op.infer.is_some()),
+        facts: op.map_or(&[][..], LocalOp::facts).into(),
+        infer: has(operator_part::RELATION),
         eval: own_eval.or(eval).map(id).into(),
-        compute: has(|op| op.compute.is_some()),
-        gradient: has(|op| op.gradient_of.is_some()),
-        body: has(|op| op.body_of.is_some()),
+        compute: has(operator_part::COMPUTE),
+        gradient: has(operator_part::GRADIENT),
+        body: has(operator_part::BODY),
         more: op.map_or(&[][..], |op| op.more.as_slice()).into(),
         ..ResolvedOp::UNKNOWN
     }
 }
 
+fn has_part(op: Option<&'static Operator>, part: u8) -> bool {
+    op.is_some_and(|op| match part {
+        operator_part::RELATION => op.infer.is_some(),
+        part => call_entry(op, part).is_some(),
+    })
+}
+
 extern "C" fn infer(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
-    let entry = operator(data, id).and_then(|op| op.infer.as_ref()).map(infer_entry);
+    let entry = operator(data, id).and_then(|op| op.op).and_then(|op| op.infer.as_ref()).map(infer_entry);
     entry.ok_or_else(|| PassError::new("no such type relation")).into()
 }
 
 extern "C" fn call(data: HostData<'_>, part: u8, id: u32) -> RResult<CallEntry, PassError> {
-    let entry = operator(data, id).and_then(|op| call_entry(op, part));
+    let entry = operator(data, id).and_then(|op| op.of_part(part)).and_then(|op| call_entry(op, part));
     entry.ok_or_else(|| PassError::new("no such function of an operator")).into()
 }
 
-fn operator(data: HostData<'_>, id: u32) -> Option<&'static Operator> {
-    state(data).local.ops.get(id as usize)?.op
+fn operator<'a>(data: HostData<'a>, id: u32) -> Option<&'a LocalOp> {
+    state(data).local.ops.get(id as usize)
 }
 
 extern "C" fn eval(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {

@@ -2,7 +2,7 @@
 
 use crate::abi::{HostSetupRef, LogRec, log_level};
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 static FORWARDER: OnceLock<Forwarder> = OnceLock::new();
 
@@ -18,12 +18,13 @@ impl Log for Forwarder {
 
     fn log(&self, record: &Record<'_>) {
         let message = match record.args().as_str() {
-            Some(text) => std::borrow::Cow::Borrowed(text),
-            None => std::borrow::Cow::Owned(record.args().to_string()),
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(record.args().to_string()),
         };
+        let target = target(self.plugin, record.target(), record.module_path());
         (self.host.log())(&LogRec {
             level: record.level() as u8,
-            target: self.plugin.into(),
+            target: (&*target).into(),
             message: (&*message).into(),
             module: record.module_path().unwrap_or_default().into(),
             file: record.file().unwrap_or_default().into(),
@@ -33,6 +34,14 @@ impl Log for Forwarder {
     }
 
     fn flush(&self) {}
+}
+
+/// The target of a message in the host: the plugin, and the target that the message was given, if it was.
+fn target<'a>(plugin: &'a str, target: &str, module: Option<&str>) -> Cow<'a, str> {
+    match Some(target) == module || target.is_empty() {
+        true => Cow::Borrowed(plugin),
+        false => Cow::Owned(format!("{plugin}::{target}")),
+    }
 }
 
 /// Hands messages to the host from now on, unless there is a logger already: a plugin that is linked statically
@@ -72,6 +81,13 @@ pub fn level(number: u8) -> Level {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_begin_with_the_plugin() {
+        assert_eq!(target("acme", "acme_crate::fold", Some("acme_crate::fold")), "acme");
+        assert_eq!(target("acme", "timing", Some("acme_crate::fold")), "acme::timing");
+        assert_eq!((target("acme", "timing", None), target("acme", "", None)), ("acme::timing".into(), "acme".into()));
+    }
 
     #[test]
     fn levels_are_those_of_the_log() {

@@ -13,8 +13,8 @@ use crate::options::{ConfigSpec, OptionKind, OptionSpec, write_options};
 use relais_ir::wire::{Writer, checksum, is_equal};
 use relais_ops::{
     op::{
-        Evaluator, Operator,
-        record::{evaluator, operator},
+        Addition, Evaluator, Operator,
+        record::{addition, evaluator, operator},
     },
     version::needs,
 };
@@ -89,12 +89,16 @@ pub struct PassSpec {
     pub flags: u32,
     /// The extension point of pipelines that it is added at; none when empty.
     pub extends: &'static str,
+    /// The passes before which it is added there.
+    pub before: &'static [&'static str],
+    /// The passes after which it is added there.
+    pub after: &'static [&'static str],
     /// When it runs among all passes of a level.
     pub phase: Phase,
     /// The runtime that it is for; empty when what it makes runs in any.
     pub runtime: &'static str,
-    /// The option that asks the pass to change the interface of the entry function; empty when it never does.
-    pub changes_interface: &'static str,
+    /// The option that asks the pass to change the interface of the entry function; empty when it may without one.
+    pub changes_interface: Option<&'static str>,
     /// The statistics that it counts.
     pub statistics: &'static [StatisticSpec],
     /// The rules that it rewrites by; empty when it does not consist of rules.
@@ -152,6 +156,8 @@ pub enum Spec<'a> {
     Pass(&'a PassSpec),
     /// Operators, one record each.
     Operators(&'a [Operator]),
+    /// Additions to operators, one record each.
+    Additions(&'a [Addition]),
     /// Evaluators, one record each.
     Evaluators(&'a [Evaluator]),
     /// An option of the context.
@@ -199,6 +205,18 @@ impl Spec<'_> {
                 while i < operators.len() {
                     let start = begin(w, record_kind::OPERATOR);
                     operator(w, &operators[i]);
+                    end(w, start);
+                    i += 1;
+                }
+            }
+            Self::Additions(additions) => {
+                let mut i = 0;
+                while i < additions.len() {
+                    let start = begin(w, record_kind::ADDITION);
+                    if !additions[i].target.is_empty() {
+                        check_name(additions[i].target);
+                    }
+                    addition(w, &additions[i]);
                     end(w, start);
                     i += 1;
                 }
@@ -308,18 +326,20 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
         check_name(spec.runtime);
         w.text(pass_tag::RUNTIME, spec.runtime);
     }
-    if !spec.changes_interface.is_empty() {
+    if let Some(option) = spec.changes_interface {
         let mut i = 0;
-        while i < spec.options.len() && !is_equal(spec.options[i].name, spec.changes_interface) {
+        while i < spec.options.len() && !is_equal(spec.options[i].name, option) {
             i += 1;
         }
-        assert!(i < spec.options.len(), "`changes_interface` names an option of the pass");
-        w.text(pass_tag::CHANGES_INTERFACE, spec.changes_interface);
+        assert!(i < spec.options.len() || option.is_empty(), "`changes_interface` names an option of the pass");
+        w.text(pass_tag::CHANGES_INTERFACE, option);
     }
     if !spec.extends.is_empty() {
         check_name(spec.extends);
         check_defaults(spec.options);
         w.text(pass_tag::EXTENDS, spec.extends);
+        w.texts(pass_tag::BEFORE, spec.before);
+        w.texts(pass_tag::AFTER, spec.after);
     }
     let mut i = 0;
     while i < spec.statistics.len() {

@@ -173,6 +173,9 @@ pub trait Passes: Compute + Sync {
 
 /// Whether options ask for another interface of the program by the one that a pass names, if it names one.
 pub fn asks_for_interface(option: Option<&str>, options: &Value) -> bool {
+    if option == Some("") {
+        return true;
+    }
     match option.and_then(|option| options.get(option)) {
         None | Some(Value::Bool(false)) => false,
         Some(Value::List(list)) => !list.is_empty(),
@@ -261,7 +264,7 @@ impl Passes for LinkedItems {
     }
 
     fn changes_interface(&self, pass: &str, options: &Value) -> bool {
-        let option = local::info(pass).map(|spec| spec.changes_interface).filter(|option| !option.is_empty());
+        let option = local::info(pass).and_then(|spec| spec.changes_interface);
         asks_for_interface(option, options)
     }
 }

@@ -363,9 +363,43 @@ impl From<String> for PassError {
     }
 }
 
+/// Errors that code of passes meets often become failures of the pass by `?`, with their texts. There is no conversion from
+/// all errors: a [`PassError`] is one, too.
+macro_rules! from_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for PassError {
+            fn from(error: $error) -> Self {
+                Self::new(error)
+            }
+        }
+    )*};
+}
+
+from_errors!(
+    fmt::Error,
+    std::io::Error,
+    std::num::ParseFloatError,
+    std::num::ParseIntError,
+    std::num::TryFromIntError,
+    std::str::Utf8Error,
+    std::string::FromUtf8Error,
+    std::time::SystemTimeError,
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_errors_become_failures_by_a_question_mark() {
+        fn reads() -> Result<i64, PassError> {
+            let text = std::str::from_utf8(b"12x")?;
+            Ok(i64::from(text.trim_end_matches('x').parse::<i32>()?) + text.parse::<i64>()?)
+        }
+        assert_eq!(reads().unwrap_err().rec().message, "invalid digit found in string");
+        let missing = || -> Result<String, PassError> { Ok(std::fs::read_to_string("/nowhere/at/all")?) };
+        assert!(missing().unwrap_err().to_string().contains("os error"));
+    }
 
     #[test]
     fn errors_are_debugged_as_they_are_displayed() {

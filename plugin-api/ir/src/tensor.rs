@@ -3,7 +3,7 @@
 mod values;
 
 use super::{ElemType, Hash64, packed};
-use crate::bytes::Blob;
+use crate::{bytes::Blob, diagnostics::PassError};
 use abi_stable::{
     StableAbi,
     std_types::{RArc, RVec},
@@ -103,6 +103,12 @@ impl fmt::Display for TensorError {
 }
 
 impl std::error::Error for TensorError {}
+
+impl From<TensorError> for PassError {
+    fn from(error: TensorError) -> Self {
+        Self::new(error)
+    }
+}
 
 /// The number of elements of a shape; `None` beyond 64 bits.
 pub fn element_count(dims: &[u64]) -> Option<u64> {

@@ -1,8 +1,8 @@
 //! The attribute that makes an instrument of an `impl Instrument for …`.
 
 use crate::{
-    pass::{Pairs, doc, text},
     register::register,
+    values::{Pairs, doc, text},
 };
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -5,16 +5,18 @@
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
 //! 1. `register`: the registration of one item: its record in the file, and its constructor
-//! 2. `pass`: the attributes that make a pass of a function
-//! 3. `instrument`: the attribute that makes an instrument of an `impl Instrument for …`
-//! 4. `options`: `#[derive(PassOptions)]` and `config_option!`
-//! 5. `plugin`: `plugin!`, `operators!`, `evaluators!` and `pipeline!`
+//! 2. `values`: the values of the keys that attributes and macros take
+//! 3. `pass`: the attributes that make a pass of a function
+//! 4. `instrument`: the attribute that makes an instrument of an `impl Instrument for …`
+//! 5. `options`: `#[derive(PassOptions)]` and `config_option!`
+//! 6. `plugin`: `plugin!`, `operators!`, `additions!`, `evaluators!` and `pipeline!`
 
 mod instrument;
 mod options;
 mod pass;
 mod plugin;
 mod register;
+mod values;
 
 use proc_macro::TokenStream;
 
@@ -35,6 +37,13 @@ pub fn operators(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn evaluators(input: TokenStream) -> TokenStream {
     finish(plugin::table(input.into(), "Evaluators", "Evaluator"))
+}
+
+/// Registers what the plugin adds to operators that other plugins describe, kernels or layouts, say: `additions! { TABLE }`,
+/// with an expression of type `&'static [Addition]` that is constant.
+#[proc_macro]
+pub fn additions(input: TokenStream) -> TokenStream {
+    finish(plugin::table(input.into(), "Additions", "Addition"))
 }
 
 /// Registers an option of the context: `config_option! { "acme.max_depth": i64, default = 3, range = 0..=10, doc = "…" }`.
@@ -59,7 +68,7 @@ pub fn pipeline(input: TokenStream) -> TokenStream {
 /// compute values from values. Statements and memory are for [`macro@prim_func_pass`].
 ///
 /// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that
-/// name in every pipeline that has it. `phase` sets when it runs among all passes of a level (`passes = "level<=3"`):
+/// name in every pipeline that has it, `before = ["acme.Other"]` and `after = […]` others that are added there. `phase` sets when it runs among all passes of a level (`passes = "level<=3"`):
 /// in `"types"`, `"folding"`, `"rewrites"` (the default) or `"clean-up"`, or with `"none"` never.
 #[proc_macro_attribute]
 pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {

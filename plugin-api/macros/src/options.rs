@@ -1,6 +1,6 @@
 //! `#[derive(PassOptions)]` and `config_option!`.
 
-use crate::{pass::doc, register::register};
+use crate::{register::register, values::doc};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{

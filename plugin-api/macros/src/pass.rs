@@ -1,18 +1,17 @@
 //! The attributes that make a pass of a function.
 
-use crate::register::register;
+use crate::{
+    register::register,
+    values::{
+        Pairs, a_name, boolean, condition_name, conditions, doc, int, literal, ops, ops_of_level, samples, some,
+        statistic, text, texts,
+    },
+};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use relais_patterns::{Functions, Rule};
 use relais_words::nearest;
-use syn::{
-    Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Meta,
-    Token, Type, parenthesized,
-    parse::{Parse, ParseBuffer, ParseStream},
-    punctuated::Punctuated,
-    spanned::Spanned,
-    token::Paren,
-};
+use syn::{Expr, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Type, spanned::Spanned};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Level {
@@ -65,7 +64,8 @@ impl Level {
 }
 
 /// The keys that every attribute takes.
-const SHARED_KEYS: &[&str] = &["name", "aliases", "opt_level", "required", "extends", "phase", "runtime"];
+const SHARED_KEYS: &[&str] =
+    &["name", "aliases", "opt_level", "required", "extends", "before", "after", "phase", "runtime"];
 
 /// The phases, and their names in `Phase`.
 const PHASES: [(&str, &str); 5] =
@@ -73,9 +73,6 @@ const PHASES: [(&str, &str); 5] =
 
 /// The levels of rewrites and rules: whether their names are those of loop programs.
 const LEVELS: [(&str, bool); 2] = [("graph", false), ("prim", true)];
-
-/// The domain of the operators of loop programs.
-const PRIM_DOMAIN: &str = "tir::";
 
 struct Args {
     name: LitStr,
@@ -91,14 +88,17 @@ struct Args {
     /// Whether it declares that it establishes types.
     types: bool,
     extends: Option<LitStr>,
+    /// The passes before and after which it is added at that point.
+    before: Vec<LitStr>,
+    after: Vec<LitStr>,
     /// The name of a constant of `Phase`.
     phase: &'static str,
     /// The runtime that it is for.
     runtime: Option<LitStr>,
     /// The function that says whether it can work on a module.
     check: Option<ExprPath>,
-    /// The option that asks it to change the program's interface.
-    changes_interface: Option<LitStr>,
+    /// The option that asks it to change the program's interface; empty if it may without one.
+    changes_interface: Option<String>,
     statistics: Vec<(LitStr, LitStr)>,
     /// The functions that rules name as conditions.
     conditions: Vec<ExprPath>,
@@ -122,6 +122,8 @@ impl Args {
             parallel: true,
             types: false,
             extends: None,
+            before: Vec::new(),
+            after: Vec::new(),
             phase: "REWRITES",
             runtime: None,
             check: None,
@@ -165,6 +167,8 @@ impl Args {
                 "extends" => {
                     parsed.extends = Some(a_name(&value, "say which extension point: `extends = \"after-simplify\"`")?);
                 }
+                "before" => parsed.before = some(&value, "name the passes: `before = [\"acme.Other\"]`")?,
+                "after" => parsed.after = some(&value, "name the passes: `after = [\"acme.Other\"]`")?,
                 "phase" => {
                     let phase = text(&value)?;
                     let known = PHASES.iter().find(|(name, _)| *name == phase.value());
@@ -194,7 +198,10 @@ impl Args {
                     }
                 },
                 "changes_interface" if level == Level::Module || level == Level::Function => {
-                    parsed.changes_interface = Some(text(&value)?);
+                    parsed.changes_interface = match literal(&value) {
+                        Some(Lit::Bool(LitBool { value, .. })) => value.then(String::new),
+                        _ => Some(a_name(&value, "name the option that asks for it, or write `true`")?.value()),
+                    };
                 }
                 "conditions" if level == Level::Rules => parsed.conditions = conditions(&value)?,
                 "ops" if level == Level::Rewrite => parsed.ops = ops(&value)?,
@@ -226,6 +233,10 @@ impl Args {
             }
             seen.push(key);
         }
+        if let (None, [name, ..]) = (&parsed.extends, [&parsed.before[..], &parsed.after].concat().as_slice()) {
+            let message = "`before` and `after` order passes at an extension point: `extends = \"after-simplify\"`";
+            return Err(syn::Error::new(name.span(), message));
+        }
         if level == Level::Rewrite {
             ops_of_level(&parsed.ops, parsed.is_prim.unwrap_or(false))?;
         }
@@ -233,165 +244,6 @@ impl Args {
             name.ok_or_else(|| syn::Error::new(Span::call_site(), "a pass has a name: `name = \"acme.FuseMyThing\"`"))?;
         Ok(parsed)
     }
-}
-
-/// `key = value, …`, and `key(name = value, …)` among them.
-#[derive(Default)]
-pub struct Pairs {
-    pub pairs: Vec<(Ident, Expr)>,
-    pub groups: Vec<(Ident, Vec<(Ident, Expr)>)>,
-}
-
-impl Parse for Pairs {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let pair = |input: ParseStream<'_>| {
-            let key: Ident = input.parse()?;
-            input.parse::<Token![=]>()?;
-            Ok((key, input.parse()?))
-        };
-        let mut parsed = Self::default();
-        while !input.is_empty() {
-            if input.peek2(Paren) {
-                let (key, content) = (input.parse()?, parenthesized_in(input)?);
-                let group = Punctuated::<_, Token![,]>::parse_terminated_with(&content, pair)?;
-                parsed.groups.push((key, group.into_iter().collect()));
-            } else {
-                parsed.pairs.push(pair(input)?);
-            }
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        Ok(parsed)
-    }
-}
-
-fn parenthesized_in<'a>(input: &ParseBuffer<'a>) -> syn::Result<ParseBuffer<'a>> {
-    let content;
-    parenthesized!(content in input);
-    Ok(content)
-}
-
-/// Name and documentation of a statistic.
-fn statistic((name, doc): &(Ident, Expr)) -> syn::Result<(LitStr, LitStr)> {
-    Ok((LitStr::new(&name.to_string(), name.span()), text(doc)?))
-}
-
-/// A string that is not empty.
-fn a_name(value: &Expr, message: &str) -> syn::Result<LitStr> {
-    let name = text(value)?;
-    if name.value().is_empty() { Err(syn::Error::new(name.span(), message)) } else { Ok(name) }
-}
-
-/// A list of strings that is not empty.
-fn some(value: &Expr, message: &str) -> syn::Result<Vec<LitStr>> {
-    let texts = texts(value)?;
-    if texts.is_empty() { Err(syn::Error::new(value.span(), message)) } else { Ok(texts) }
-}
-
-/// The operators that a rewrite looks at.
-fn ops(value: &Expr) -> syn::Result<Vec<LitStr>> {
-    let ops = some(value, "name the operators, or leave `ops` out to be offered all calls")?;
-    for op in &ops {
-        let name = op.value();
-        if let (false, Some((domain, name))) = (name.contains("::"), name.rsplit_once('.')) {
-            let message = format!("an operator of another domain is written `{domain}::{name}`");
-            return Err(syn::Error::new(op.span(), message));
-        }
-    }
-    Ok(ops)
-}
-
-/// Checks that operators are of the level of a rewrite.
-fn ops_of_level(ops: &[LitStr], is_prim: bool) -> syn::Result<()> {
-    let Some(other) = ops.iter().find(|op| op.value().starts_with(PRIM_DOMAIN) != is_prim) else { return Ok(()) };
-    let help = match is_prim {
-        true => {
-            "an operator of graphs, and `level = \"prim\"` is for loop programs, whose operators are of the domain `tir`"
-        }
-        false => "an operator of loop programs\n  help: write `level = \"prim\"`",
-    };
-    Err(syn::Error::new(other.span(), format!("`{}` is {help}", other.value())))
-}
-
-/// The examples for a rule: a text, or a list of them.
-fn samples((rule, value): (Ident, Expr)) -> Vec<(Ident, Expr)> {
-    match value {
-        Expr::Array(ExprArray { elems, .. }) => elems.into_iter().map(|elem| (rule.clone(), elem)).collect(),
-        value => vec![(rule, value)],
-    }
-}
-
-/// The functions that rules name as conditions, each by the last part of its path.
-fn conditions(value: &Expr) -> syn::Result<Vec<ExprPath>> {
-    let wrong = |span| syn::Error::new(span, "expected a list of functions: `[is_even]`");
-    let Expr::Array(ExprArray { elems, .. }) = value else { return Err(wrong(value.span())) };
-    let mut paths: Vec<ExprPath> = Vec::new();
-    for elem in elems {
-        let Expr::Path(path) = elem else { return Err(wrong(elem.span())) };
-        let name = condition_name(path);
-        if relais_patterns::is_function(&name) {
-            let message = format!("rules have a function `{name}` already: give this one another name");
-            return Err(syn::Error::new(path.span(), message));
-        }
-        if paths.iter().any(|other| condition_name(other) == name) {
-            return Err(syn::Error::new(path.span(), format!("`{name}` is given twice")));
-        }
-        paths.push(path.clone());
-    }
-    Ok(paths)
-}
-
-fn condition_name(path: &ExprPath) -> String {
-    path.path.segments.last().map_or_else(String::new, |last| last.ident.to_string())
-}
-
-fn literal(value: &Expr) -> Option<&Lit> {
-    match value {
-        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
-        _ => None,
-    }
-}
-
-pub fn text(value: &Expr) -> syn::Result<LitStr> {
-    match literal(value) {
-        Some(Lit::Str(text)) => Ok(text.clone()),
-        _ => Err(syn::Error::new(value.span(), "expected a string")),
-    }
-}
-
-fn int(value: &Expr) -> syn::Result<LitInt> {
-    match literal(value) {
-        Some(Lit::Int(int)) => Ok(int.clone()),
-        _ => Err(syn::Error::new(value.span(), "expected a number")),
-    }
-}
-
-fn boolean(value: &Expr) -> syn::Result<LitBool> {
-    match literal(value) {
-        Some(Lit::Bool(boolean)) => Ok(boolean.clone()),
-        _ => Err(syn::Error::new(value.span(), "expected `true` or `false`")),
-    }
-}
-
-fn texts(value: &Expr) -> syn::Result<Vec<LitStr>> {
-    match value {
-        Expr::Array(ExprArray { elems, .. }) => elems.iter().map(text).collect(),
-        _ => Err(syn::Error::new(value.span(), "expected a list of strings: `[\"A\", \"B\"]`")),
-    }
-}
-
-/// The text of documentation comments, without the space that follows `///`.
-pub fn doc(attrs: &[Attribute]) -> String {
-    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match literal(&pair.value) {
-            Some(Lit::Str(line)) => Some(line.value()),
-            _ => None,
-        },
-        _ => None,
-    });
-    let text: Vec<String> = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect();
-    text.join("\n").trim().to_owned()
 }
 
 /// The type behind the reference of the parameter that takes options.
@@ -635,7 +487,11 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
     let or_empty = |name: Option<LitStr>| name.map_or_else(String::new, |name| name.value());
     let (extends, runtime) = (or_empty(args.extends), or_empty(args.runtime));
-    let changes_interface = or_empty(args.changes_interface);
+    let changes_interface = match args.changes_interface {
+        Some(option) => quote!(Some(#option)),
+        None => quote!(None),
+    };
+    let (before, after) = (args.before, args.after);
     let phase = Ident::new(args.phase, Span::call_site());
     let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
     let statistics = statistics.chain(rewrites);
@@ -670,6 +526,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 doc: #doc,
                 flags: 0 #serial #types,
                 extends: #extends,
+                before: &[#(#before),*],
+                after: &[#(#after),*],
                 phase: rt::Phase::#phase,
                 runtime: #runtime,
                 changes_interface: #changes_interface,

@@ -1,8 +1,8 @@
-//! `plugin!`, `operators!`, `evaluators!` and `pipeline!`.
+//! `plugin!`, `operators!`, `additions!`, `evaluators!` and `pipeline!`.
 
 use crate::{
-    pass::{Pairs, text},
     register::register,
+    values::{Pairs, text},
 };
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};

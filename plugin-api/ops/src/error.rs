@@ -92,3 +92,9 @@ impl fmt::Display for OpError {
 }
 
 impl std::error::Error for OpError {}
+
+impl From<OpError> for PassError {
+    fn from(error: OpError) -> Self {
+        Self::new(error)
+    }
+}

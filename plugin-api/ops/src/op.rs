@@ -1,5 +1,6 @@
 //! Descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator.
 
+mod addition;
 mod attr;
 mod call;
 mod evaluation;
@@ -13,6 +14,7 @@ mod schema;
 pub mod shapes;
 pub mod tags;
 
+pub use addition::{AddedPart, Addition, Merged, Rank, merge, parts_of};
 pub use attr::AttrFacts;
 pub use call::{BodyFn, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, Evaluation};

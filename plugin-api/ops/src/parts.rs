@@ -9,6 +9,10 @@ use crate::{
 };
 use abi_stable::std_types::RResult;
 use relais_ir::{diagnostics::PassError, guard::caught};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 /// A type relation, for other libraries.
 pub fn infer_entry(infer: &'static InferFn) -> InferEntry {
@@ -104,6 +108,46 @@ unsafe extern "C" fn call_verify(
     // SAFETY: the caller's promise: the key was made from a reference of this type.
     let verify = unsafe { *key.0.cast::<VerifyFn>() };
     flatten(caught(|| verify(&OpCall::new(request, cx))))
+}
+
+/// A function, and the one that is asked about calls that it does not cover.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Fallback {
+    first: Parts,
+    then: Parts,
+}
+
+/// The function and the key of an entry, to be compared.
+type Parts = (usize, usize);
+
+/// The entries of fallbacks that were made, each once: they are as many as there are functions of plugins.
+static FALLBACKS: Mutex<Option<HashMap<Fallback, &'static [CallEntry; 2]>>> = Mutex::new(None);
+
+/// A function that asks `first`, and `then` about the calls that the first does not cover.
+pub fn with_fallback(first: CallEntry, then: CallEntry) -> CallEntry {
+    let parts = |entry: CallEntry| (entry.call as usize, entry.key.0 as usize);
+    let key = Fallback { first: parts(first), then: parts(then) };
+    let mut known = FALLBACKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let entries = known.get_or_insert_default().entry(key).or_insert_with(|| Box::leak(Box::new([first, then])));
+    CallEntry { call: call_with_fallback, key: CallKey(std::ptr::from_ref(*entries).cast()) }
+}
+
+/// # Safety
+/// The key is one that `with_fallback` made in this library.
+unsafe extern "C" fn call_with_fallback(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let [first, then] = unsafe { *key.0.cast::<[CallEntry; 2]>() };
+    match first.call(cx, request) {
+        RResult::RErr(error) if error.is_unsupported() => {
+            request.text.clear();
+            then.call(cx, request)
+        }
+        answer => answer,
+    }
 }
 
 fn flatten(result: Result<Result<(), OpError>, PassError>) -> RResult<(), OpError> {

@@ -6,7 +6,7 @@ const SOURCE: &str = include_str!("../../src/prelude.rs");
 const MACROS: &str = include_str!("../../macros/src/lib.rs");
 
 /// The most names that sources of passes get without asking for them.
-const MOST: usize = 40;
+const MOST: usize = 44;
 
 /// The names that statements `pub use` bring in: those that no path continues.
 fn names(source: &str) -> Vec<String> {
@@ -25,7 +25,7 @@ fn names(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn it_has_at_most_forty_names_and_no_globs() {
+fn it_has_few_names_and_no_globs() {
     let names = names(SOURCE);
     assert!((20..=MOST).contains(&names.len()), "{} names: {names:?}", names.len());
     assert!(!names.iter().any(|name| name == "*" || name.contains(" as ")), "{names:?}");

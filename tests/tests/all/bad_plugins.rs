@@ -4,7 +4,7 @@
 
 use crate::proto::{graph, model, node};
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, BoundaryVersion, HEADER, Header, MAGIC, TARGET, pass_tag, plugin_tag, record_kind},
+    record::{BOUNDARY, BoundaryVersion, HEADER, Header, MAGIC, TARGET, op_tag, pass_tag, plugin_tag, record_kind},
     wire::{Fields, checksum, push_field},
 };
 use relais_tests::{
@@ -74,6 +74,12 @@ fn two_plugins() -> Vec<u8> {
     bytes
 }
 
+/// Two additions to one version of an operator: one was for a target.
+fn two_additions() -> Vec<u8> {
+    let npu = fs::read(plugin("npu")).unwrap();
+    with_field(&npu, record_kind::ADDITION, op_tag::FOR_TARGET, "npu", "")
+}
+
 /// A version of the boundary that grew once more than this one.
 static GROWN: LazyLock<[u8; 6]> = LazyLock::new(|| BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }.encode());
 
@@ -113,6 +119,7 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("record", "wrong_checksum", patched(pass, |record| record[HEADER + 8] ^= 1)),
         ("record", "newer_format", patched(pass, |record| record[8] = 2)),
         ("record", "two_plugins", two_plugins()),
+        ("record", "two_additions", two_additions()),
         ("record", "not_utf8", of_pass(pass_tag::DOC, b"\xff\xfe")),
         ("record", "absurd_length", patched(pass, |record| record[16..20].fill(0xff))),
         ("record", "bad_name", of_pass(pass_tag::NAME, b"a b")),

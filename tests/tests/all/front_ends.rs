@@ -452,3 +452,33 @@ fn a_result_does_not_follow_a_plugin_into_another_folder() {
     assert!(answers.iter().all(|(_, error)| error.is_none()), "{answers:?}");
     assert_eq!(fs::read(here.join("python.relay")).unwrap(), fs::read(here.join("out.relay")).unwrap());
 }
+
+/// Says from which loggers records come, of which files, and whether a level of a plugin's own lets some through.
+const LOGGING: &str = r#"
+import json, logging, sys
+import relais_onnx as relais
+
+class Keeper(logging.Handler):
+    def emit(self, record):
+        kept.append((record.name, record.levelname, record.filename, record.lineno > 0, record.getMessage()))
+
+kept, said = [], []
+logging.getLogger("relais").addHandler(Keeper())
+relais.add_plugins(sys.argv[1:], allow_writable=True)
+module = relais.parse("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] { %y = Neg(%x); %y }")
+for name, level in (("relais", logging.WARNING), ("relais", logging.INFO), ("sample-passes", logging.WARNING)):
+    logging.getLogger(name).setLevel(level)
+    relais.optimize(module, passes=["sample.Rename"], config={"sample.Rename.prefix": "n"})
+    said.append([record for record in kept if "naming" in record[4]])
+    kept.clear()
+print(json.dumps(said))
+"#;
+
+#[test]
+fn records_of_plugins_come_from_loggers_of_their_names_in_python() {
+    let mut python = package_python();
+    let said = Run::of(python.args(["-c", LOGGING]).arg(plugin("sample"))).expect_success().stdout;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let record = json!(["sample-passes", "INFO", "good.rs", true, "naming 1 calls"]);
+    assert_eq!(said, json!([[], [record], []]));
+}

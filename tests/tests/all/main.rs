@@ -1,5 +1,6 @@
 //! The end-to-end tests: one program, so that there is one thing to link.
 
+mod additions;
 mod alone;
 mod attribute_defaults;
 mod bad_input;

@@ -26,6 +26,7 @@ files! {
     test_hazards
     test_ir
     test_optimize
+    test_own_options
     test_pass_instrument
     test_pass_manager
     test_passes

@@ -74,6 +74,56 @@ fn c12_a_plugin_that_ends_the_process_is_named_wherever_it_does() {
 }
 
 #[test]
+#[cfg_attr(not(unix), ignore = "other systems have no such signals")]
+fn c12_a_plugin_that_ends_the_process_by_a_signal_is_named_wherever_it_does() {
+    let signals = [(":segv", "SIGSEGV at address 0x40"), (":abort", "SIGABRT"), (":panic-twice", "SIGABRT")];
+    for place in PLACES {
+        for (how, name) in signals {
+            let (run, files) = quit("signal", &format!("{place}{how}"));
+            let said = &run.stderr;
+            assert_eq!(run.status, None, "{place}{how}: the signal takes its course: {said}");
+            assert!(
+                said.contains("error: plugin `") && said.contains("plugin `quitter 0.2.0`"),
+                "{place}{how}: {said}"
+            );
+            assert!(said.contains(&format!(" ended the process ({name})")), "{place}{how}: {said}");
+            if *place != "options-drop" {
+                assert_eq!(files, ["m.relay"], "{place}{how}: nothing was put in place");
+            }
+        }
+    }
+    let (run, _) = quit("signal", "function:segv");
+    assert!(run.stderr.contains("in pass `quit.Function`, on function `@main`, ended the process"), "{}", run.stderr);
+    let (run, _) = quit("signal", "module:overflow");
+    let said = run.stderr;
+    assert!(said.contains("error: plugin `quitter 0.2.0`, in pass `quit.Module`, ended the process (SIG"), "{said}");
+    assert_eq!(said.matches(" ended the process").count(), 1, "{said}");
+}
+
+#[test]
+fn c12_a_pass_that_does_not_stop_is_named_and_ends_the_process_if_that_is_asked_for() {
+    let here = folder("quit-late");
+    fs::write(here.join("m.relay"), MODEL).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--no-reproducer", "--allow-writable-plugins"]);
+    run.args(["--instrument", "budget:pass_seconds=0.1,end_seconds=3.0", "--passes", "quit.Module", "--plugin"]);
+    let run = Run::of(run.arg(&*QUITTER).env("RELAIS_TEST_QUIT", "module:sleep"));
+    assert_eq!(run.status, Some(70), "{}", run.stderr);
+    let told = "pass `quit.Module` of plugin `quitter` does not stop: it took longer than 100ms, the budget of a pass";
+    assert!(run.stderr.contains(&format!("{told}, and it has not looked since")), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("error: {told}\n  note: no result was put in place\n")), "{}", run.stderr);
+    assert_eq!(files(&here), ["m.relay"]);
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--passes", "InferType"]);
+    let run = Run::of(run.args(["--instrument", "budget:nodes=9,end_seconds=3.0"])).expect_failure();
+    assert!(
+        run.stderr.contains("and no time is limited\n  help: set `pass_seconds` or `run_seconds`"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn c12_a_plugin_that_panics_is_named_wherever_it_does() {
     // A failure of type relations and evaluators is reported by the pass that called them.
     for place in PLACES.iter().filter(|place| !["infer", "eval", "body", "verify"].contains(place)) {

@@ -151,11 +151,11 @@ fn seconds(name: &str, input: &str, bytes: &[u8], how: &[&str], output: &str) ->
 /// how many seconds it took.
 #[track_caller]
 fn is_linear(name: &str, n: usize, work: impl Fn(usize) -> f64) {
-    let shortest = |n| (0..3).map(|_| work(n)).fold(f64::INFINITY, f64::min);
-    let none = shortest(1);
-    let small = shortest(n) - none;
+    // Other programs may slow either down, so the two take turns.
+    let (none, small) =
+        (0..3).fold((f64::INFINITY, f64::INFINITY), |(none, small), _| (none.min(work(1)), small.min(work(n))));
+    let small = small - none;
     let limit = 24.0 * small.max(0.05);
-    // Other programs may slow a run down, so it may be repeated.
     let mut large = f64::INFINITY;
     for _ in 0..3 {
         large = large.min(work(8 * n) - none);

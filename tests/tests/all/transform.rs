@@ -2,6 +2,7 @@
 
 use relais::{
     ir::IRModule,
+    manager::ContextBuilder,
     pass::{Catalogue, NoPass, PassContext, PassInfo, PassInstrument},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary, RunError},
@@ -133,8 +134,58 @@ fn r04_names_of_the_program_and_of_plugins_are_one_space() {
     assert!(matches!(library.pass(&full), Err(NoPass::Conflict(_))));
     let error = library.get_pass("FoldConstnt").map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("FoldConstant"), "{error}");
-    let Err(error) = library.context().disable("NoSuchPass").build() else { panic!("nothing provides it") };
-    assert!(error.to_string().contains("NoSuchPass"), "{error}");
+}
+
+#[test]
+fn r04_names_of_a_context_are_those_of_what_runs_in_it() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let (pass, count) = counter("my.Pass", 4);
+    let (other, n_others) = counter("my.Other", 0);
+    let inner = Pass::sequence("inner", [pass.with_aliases(&["their.Alias"])]);
+    let outer = Pass::sequence("outer", [inner, other]);
+    let run = |context: ContextBuilder<'_>| {
+        let result = Arc::new(context.build().unwrap()).scope(|_| outer.run(&library, &module())).unwrap();
+        let ran = (count.swap(0, Ordering::Relaxed), n_others.swap(0, Ordering::Relaxed));
+        result.map(|_| ran).map_err(|error| error.to_string())
+    };
+    let at = |opt_level| library.context().opt_level(opt_level);
+    assert_eq!(run(at(4)), Ok((1, 1)));
+    for name in ["my.Pass", "Pass", "their.Alias", "Alias", "inner", "Pass?", "inner?"] {
+        assert_eq!(run(at(4).disable(name)), Ok((0, 1)), "{name}");
+    }
+    for name in ["my.Pass", "Pass", "their.Alias", "Pass?"] {
+        assert_eq!(run(at(0).require(name)), Ok((1, 1)), "{name}");
+        assert_eq!(run(at(4).require(name).disable("my.Pass")), Ok((0, 1)), "{name}");
+    }
+    assert_eq!(run(at(4).disable("Nowhere?").require("inner?")), Ok((1, 1)));
+    for context in [at(4).disable("my.Othr"), at(4).require("my.Othr")] {
+        let error = run(context).unwrap_err();
+        assert!(error.contains("no pass `my.Othr`") && error.contains("`my.Other`"), "{error}");
+        assert_eq!((count.load(Ordering::Relaxed), n_others.load(Ordering::Relaxed)), (0, 0), "nothing runs");
+    }
+    // A context that inherits keeps the names.
+    let context = Arc::new(at(4).disable("Pass").build().unwrap());
+    context.scope(|_| assert_eq!(run(library.inherited_context()), Ok((0, 1)))).unwrap();
+}
+
+#[test]
+fn r04_names_that_a_context_has_for_others_do_not_disturb_what_a_pass_runs() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let (member, count) = counter("my.Member", 0);
+    let sequence = Pass::sequence("within", [member]);
+    let runs = Pass::module("my.Runs", 0, move |module, cx| sequence.run_within(cx, module));
+    let (other, n_others) = counter("my.Other", 0);
+    let outer = Pass::sequence("outer", [runs, other]);
+    let run = |context: ContextBuilder<'_>| {
+        let result = Arc::new(context.build().unwrap()).scope(|_| outer.run(&library, &module())).unwrap();
+        result.unwrap_or_else(|error| panic!("{error}"));
+        (count.swap(0, Ordering::Relaxed), n_others.swap(0, Ordering::Relaxed))
+    };
+    assert_eq!(run(library.context()), (1, 1));
+    assert_eq!(run(library.context().disable("my.Other")), (1, 0));
+    assert_eq!(run(library.context().disable("my.Member?")), (0, 1));
 }
 
 #[test]

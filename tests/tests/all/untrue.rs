@@ -283,6 +283,9 @@ fn c08_the_interface_of_the_program_stays() {
 fn c08_a_pass_that_says_so_and_is_asked_may_change_the_interface() {
     let new = runs(&workshop(TWO), &breaks("input_name", true));
     assert!(new.contains("%renamed"), "{new}");
+    // One that always may needs no option.
+    let new = runs(&workshop(TWO), "steps = [\"untrue.Renames\"]");
+    assert!(new.contains("%renamed"), "{new}");
 }
 
 /// The message without the parts that differ from build to build.

@@ -16,18 +16,28 @@ const CONV_AND_NORM: &str = r#"def @main(%x: Tensor[(1, 1, 3, 3), float32]) -> (
 "#;
 
 #[test]
-fn passes_that_are_named_run_with_all_that_they_consist_of() {
+fn passes_that_are_named_are_on_and_levels_switch_what_they_consist_of() {
     let folder = folder("named-passes");
     let (model, out) = (folder.join("model.relay"), folder.join("out.relay"));
     fs::write(&model, CONV_AND_NORM).unwrap();
-    let has_norm = |args: &[&str]| {
+    let run = |args: &[&str]| {
         let files = ["run", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "--allow-writable-plugins"];
-        relais(files.iter().chain(args)).expect_success();
-        fs::read_to_string(&out).unwrap().contains("BatchNormalization(")
+        let said = relais(files.iter().chain(args)).expect_success();
+        let has_norm = fs::read_to_string(&out).unwrap().contains("BatchNormalization(");
+        (has_norm, said.stderr.contains("at level 2, `relais.FoldScaleAxis` runs without "))
     };
-    assert!(!has_norm(&["--passes", "FoldScaleAxis"]), "a member of level 3 runs");
-    assert!(has_norm(&["--passes", "FoldScaleAxis", "--disable", "BackwardFoldScaleAxis"]));
-    assert!(has_norm(&["--passes", "FoldConstant"]));
+    assert_eq!(run(&["--passes", "FoldScaleAxis", "-O3"]), (false, false));
+    assert_eq!(run(&["--passes", "FoldScaleAxis"]), (true, true), "its members are of level 3");
+    assert_eq!(run(&["--passes", "FoldScaleAxis", "--require", "BackwardFoldScaleAxis"]), (false, true));
+    assert_eq!(run(&["--passes", "FoldScaleAxis", "-O3", "--disable", "BackwardFoldScaleAxis"]), (true, false));
+    assert_eq!(run(&["--passes", "BackwardFoldScaleAxis", "-O0"]), (false, false), "a pass that is named is on");
+    assert_eq!(run(&["--passes", "BackwardFoldScaleAxis", "--disable", "BackwardFoldScaleAxis"]), (true, false));
+    assert_eq!(run(&["--passes", "FoldConstant"]), (true, false));
+    let pipeline = folder.join("level.toml");
+    for (level, folds) in [("", false), (", opt_level = 2", true), (", opt_level = 3", false)] {
+        fs::write(&pipeline, format!("steps = [{{ pass = \"BackwardFoldScaleAxis\"{level} }}]")).unwrap();
+        assert_eq!(run(&["-p", pipeline.to_str().unwrap()]), (!folds, false), "{level}");
+    }
 }
 
 const CHAIN: &str = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] {\n  %a = Identity(%x);\n  %y = Relu(%a);\n  %y\n}\n";

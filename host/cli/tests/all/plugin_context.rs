@@ -44,6 +44,7 @@ fn scope() -> Scope {
         required: ["acme.On".to_owned()].into(),
         disabled: ["acme.Off".to_owned()].into(),
         config: [("acme.depth".to_owned(), Value::Int(9))].into(),
+        ..Scope::default()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::common::*;
 use relais::{
     lock::Lock,
     pipeline::{Disk, PipelineSpec},
-    plugin::{FileWriter, Mover, Origin, Policy, RecordError, Refusal, SearchDir, discover},
+    plugin::{FileWriter, Mover, Origin, Policy, RecordError, Refusal, SearchDir, WritableFiles, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
@@ -18,6 +18,7 @@ use relais_plugin_api::boundary::{
 use std::{
     fs,
     path::{Path, PathBuf},
+    slice,
 };
 
 fn sample_bytes() -> Vec<u8> {
@@ -496,6 +497,29 @@ fn rule_r4_two_versions_of_a_plugin_conflict_where_they_are_used() {
     let chosen = Registry::new(found, Linked::Exclude, &choices);
     assert!(chosen.pass("sample.ReluRelu").is_ok());
     assert!(chosen.operator("", "Relu", 14).is_some());
+}
+
+#[test]
+fn rule_r4_a_named_file_counts_before_those_in_folders() {
+    let dir = folder("named");
+    let path = dir.join(format!("newer.{}", std::env::consts::DLL_EXTENSION));
+    fs::write(&path, with_plugin_field(plugin_tag::VERSION, b"1.2.4")).unwrap();
+    let dirs = [SearchDir { path: dir, origin: Origin::User }];
+    let policy = Policy { writable: WritableFiles::Allow };
+    let found = discover(&dirs, &[SAMPLE.to_path_buf()], policy);
+    let files = |registry: &Registry| registry.plugins().map(|it| it.path().unwrap().to_owned()).collect::<Vec<_>>();
+    let registry = Registry::new(found.clone(), Linked::Exclude, &Choices::new());
+    assert_eq!(files(&registry), [SAMPLE.to_path_buf()]);
+    assert_eq!(
+        registry.set_aside().map(|it| it.path().unwrap().to_owned()).collect::<Vec<_>>(),
+        slice::from_ref(&path)
+    );
+    assert!(registry.pass("sample.ReluRelu").is_ok() && registry.conflicts().is_empty());
+    // A version that a pipeline demands is taken from wherever it is.
+    let choices = [("sample-passes".to_owned(), "=1.2.4".parse().unwrap())].into();
+    assert_eq!(files(&registry.choose(&choices)), slice::from_ref(&path));
+    let alone = discover(&dirs, &[], policy);
+    assert_eq!(files(&Registry::new(alone, Linked::Exclude, &Choices::new())), [path]);
 }
 
 /// The sample twice: as it is, and as a plugin of another name.

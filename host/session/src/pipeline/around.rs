@@ -167,7 +167,7 @@ fn take_steps(
 ) -> Vec<usize> {
     let mut steps = Vec::new();
     for step in std::mem::take(&mut from.steps) {
-        let StepSpec::Pass { name: pass, options } = &mut from.nodes[step].value else { continue };
+        let StepSpec::Pass { name: pass, options, .. } = &mut from.nodes[step].value else { continue };
         let place = spec.sources.add_whole(format!("builtin:{name}"), &pass.value);
         pass.place = Some(place);
         for option in options {

@@ -6,7 +6,7 @@ use relais::{
         BUILT_IN, Code, Disk, Faults, PipelineFault, PipelineSpec, built_in,
         fault::Place,
         parse_setting,
-        spec::{ScopeSpec, StepSpec, Written},
+        spec::{StepSpec, Written},
     },
     registry::{Registry, ResolveError},
     words::nearest,
@@ -62,9 +62,9 @@ pub(super) fn pipeline(name: &str, registry: &Registry) -> Result<(PipelineSpec,
     })
 }
 
-/// A pipeline of passes, each on and with all its members, whatever the levels.
+/// A pipeline of passes, each on whatever its level. Their members are switched by their own levels.
 pub(super) fn of_passes(passes: &[Argument]) -> PipelineSpec {
-    let mut spec = without_levels();
+    let mut spec = nameless();
     for Argument { origin, value } in passes {
         let place = spec.sources.add_whole(origin, value);
         add_pass(&mut spec, place, value);
@@ -77,7 +77,7 @@ pub(super) fn of_passes(passes: &[Argument]) -> PipelineSpec {
 /// # Errors
 /// Returns an error if a name is empty.
 pub(super) fn of_pass_list(Argument { origin, value }: &Argument) -> Result<PipelineSpec, Faults> {
-    let mut spec = without_levels();
+    let mut spec = nameless();
     let source = spec.sources.add(origin, value);
     let mut start = 0;
     let mut faults = Vec::new();
@@ -97,15 +97,14 @@ pub(super) fn of_pass_list(Argument { origin, value }: &Argument) -> Result<Pipe
     spec.unless(faults)
 }
 
-fn without_levels() -> PipelineSpec {
-    let scope = ScopeSpec { opt_level: Some(u8::MAX), ..ScopeSpec::default() };
-    PipelineSpec { name: "passes".into(), scope, ..PipelineSpec::default() }
+fn nameless() -> PipelineSpec {
+    PipelineSpec { name: "passes".into(), ..PipelineSpec::default() }
 }
 
 fn add_pass(spec: &mut PipelineSpec, place: Place, name: &str) {
     let name = Written::at(place, name.to_owned());
     spec.steps.push(spec.nodes.len());
-    spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
+    spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new(), opt_level: Some(0) }));
 }
 
 #[cfg(test)]

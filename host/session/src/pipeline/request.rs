@@ -23,7 +23,7 @@ use std::path::PathBuf;
 pub struct PipelineRequest {
     /// The pipeline itself.
     pub chosen: Chosen,
-    /// The level of its context; of the default one and of one that is named.
+    /// The level of its context; of the default one, of one that is named, and of passes that are named.
     pub opt_level: Option<u8>,
     /// Rules that rewrite calls before it.
     pub rules: Vec<Argument>,
@@ -41,6 +41,8 @@ pub struct PipelineRequest {
     pub settings: Vec<Argument>,
     /// Whether passes of plugins are added at extension points; as the pipeline says by default.
     pub extensions: Option<Extensions>,
+    /// The target of a pipeline that names none, if plugins add something for it.
+    pub target: Option<Argument>,
 }
 
 /// Which pipeline a request has.
@@ -54,7 +56,7 @@ pub enum Chosen {
     Level(u8),
     /// The one in a file, otherwise the built-in one or that of a plugin with the name.
     Named(String),
-    /// These passes, in this order, whatever their levels.
+    /// These passes, in this order, each on whatever its level.
     Passes(Vec<Argument>),
     /// The same, in a text with commas between them.
     PassList(Argument),
@@ -96,7 +98,7 @@ impl PipelineRequest {
         Self { chosen: Chosen::Toml(Argument::new(name, text.to_owned())), ..Self::default() }
     }
 
-    /// These passes, in this order, whatever their levels.
+    /// These passes, in this order, each on whatever its level.
     pub fn passes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self { chosen: Chosen::Passes(names.into_iter().map(Argument::from).collect()), ..Self::default() }
     }
@@ -122,6 +124,12 @@ impl PipelineRequest {
         };
         if let Some(dtype) = &self.dtype {
             convert_dtype_last(&mut spec, dtype)?;
+        }
+        if let Some(Argument { origin, value }) = &self.target
+            && spec.run.target.is_none()
+            && registry.targets().contains(value.as_str())
+        {
+            spec.run.target = Some(Written::at(spec.sources.add_whole(origin, value), value.clone()));
         }
         self.adjust(&mut spec)?;
         Ok((spec, faults))
@@ -151,8 +159,8 @@ impl PipelineRequest {
                 return Ok((Some(self.at_level(spec)), faults));
             }
             Chosen::Level(level) => read_built_in(&format!("O{level}"))?,
-            Chosen::Passes(passes) => of_passes(passes),
-            Chosen::PassList(list) => of_pass_list(list)?,
+            Chosen::Passes(passes) => self.at_level(of_passes(passes)),
+            Chosen::PassList(list) => self.at_level(of_pass_list(list)?),
             Chosen::Toml(Argument { origin, value }) => PipelineSpec::parse(origin, value, registry)?,
             Chosen::Given(spec) => PipelineSpec::clone(spec),
         };

@@ -14,9 +14,10 @@ use crate::{
 use relais::{
     lock::{Lock, LockError},
     pass::{Catalogue, PassFacts},
-    pipeline::{Addition, Pipeline, PipelineFault, PipelineSpec},
+    pipeline::{AddedPass, Pipeline, PipelineFault, PipelineSpec},
     registry::Registry,
     transform::PassLibrary,
+    words::and_list,
 };
 use std::path::Path;
 
@@ -57,6 +58,12 @@ impl<'a> Plan<'a> {
     pub fn resolve(&self, faults: Vec<PipelineFault>, heard: &Heard<'_>) -> Result<Pipeline, Box<Stopped>> {
         let pipeline = self.spec.resolve_after(faults, self.catalogue())?;
         heard.warnings(&pipeline.warnings);
+        let (target, targets) = (pipeline.run.target.as_str(), self.registry.targets());
+        if !target.is_empty() && !targets.contains(target) {
+            let known: Vec<&str> = targets.into_iter().collect();
+            let known = if known.is_empty() { "none".to_owned() } else { and_list(&known) };
+            heard.warnings(&[format!("no plugin adds anything for the target `{target}`; there are: {known}")]);
+        }
         Ok(pipeline)
     }
 
@@ -138,8 +145,8 @@ fn enforced(path: &Path, spec: &PipelineSpec, registry: &Registry) -> Result<Reg
 }
 
 /// A note about the passes that plugins add to a pipeline.
-fn about_additions(additions: &[Addition]) -> Option<Notice> {
-    let one = |Addition { point, pass, plugin, version }: &Addition| {
+fn about_additions(additions: &[AddedPass]) -> Option<Notice> {
+    let one = |AddedPass { point, pass, plugin, version }: &AddedPass| {
         format!("\n  `{pass}` of plugin `{plugin} {version}` at `{point}`")
     };
     let all: String = additions.iter().map(one).collect();

@@ -19,6 +19,8 @@ pub mod record_kind {
     pub const INSTRUMENT: u32 = 6;
     /// A pipeline.
     pub const PIPELINE: u32 = 7;
+    /// An addition to an operator that another plugin describes: the fields of an operator that are parts of it.
+    pub const ADDITION: u32 = 8;
 }
 
 /// The tags of a plugin's record.
@@ -83,7 +85,7 @@ pub mod pass_tag {
     pub const EXTENDS: u16 = 12;
     /// One of [`Phase`](crate::record::Phase).
     pub const PHASE: u16 = 13;
-    /// The option that asks it to change the interface of the entry function.
+    /// The option that asks it to change the interface of the entry function; empty if it may without one.
     pub const CHANGES_INTERFACE: u16 = 14;
     /// The rules that it rewrites by: a text as `docs/patterns.md` describes it.
     pub const RULES: u16 = 15;
@@ -91,6 +93,10 @@ pub mod pass_tag {
     pub const SAMPLE: u16 = 16;
     /// The runtime that it is for, if what it makes runs in no other.
     pub const RUNTIME: u16 = 17;
+    /// A pass before which it is added at its extension point.
+    pub const BEFORE: u16 = 18;
+    /// A pass after which it is added at its extension point.
+    pub const AFTER: u16 = 19;
 }
 
 /// The tags of an example for a rule.

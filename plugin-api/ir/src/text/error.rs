@@ -1,5 +1,6 @@
 //! An error in a text, and its place.
 
+use crate::diagnostics::PassError;
 use std::{fmt, ops::Range};
 
 /// A fault in a text.
@@ -65,6 +66,23 @@ impl fmt::Display for TextError {
 }
 
 impl std::error::Error for TextError {}
+
+impl From<TextError> for PassError {
+    fn from(error: TextError) -> Self {
+        let TextError { code, source, line, column, message, help, .. } = error;
+        let failure = Self::new(format_args!("{source}:{line}:{column}: {message}")).code(code.as_str());
+        help.into_iter().fold(failure, Self::help)
+    }
+}
+
+/// The first of all faults, with the others as notes.
+impl From<Vec<TextError>> for PassError {
+    fn from(errors: Vec<TextError>) -> Self {
+        let mut errors = errors.into_iter();
+        let first = errors.next().map_or_else(|| Self::new("the text cannot be parsed"), Self::from);
+        errors.fold(first, Self::with_note)
+    }
+}
 
 /// A fault before its line and column are known.
 #[derive(Debug)]

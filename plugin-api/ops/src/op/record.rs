@@ -5,13 +5,50 @@ use relais_ir::wire::{Writer, is_equal};
 
 /// Writes the fields of an operator's record.
 pub const fn operator(w: &mut Writer<'_>, op: &Operator) {
-    w.text(op_tag::DOMAIN, op.domain);
-    w.text(op_tag::NAME, op.name);
-    w.field(op_tag::SINCE, &op.since_version.to_le_bytes());
+    parts(w, op, (op.inputs.1, op.outputs.1));
     w.field(op_tag::INPUTS, &(op.inputs.0 as u32 | (op.inputs.1 as u32) << 16).to_le_bytes());
     w.field(op_tag::OUTPUTS, &(op.outputs.0 as u32 | (op.outputs.1 as u32) << 16).to_le_bytes());
     w.field(op_tag::EFFECTS, &op.effects.0.to_le_bytes());
     w.field(op_tag::FUSION, &[op.fusion.0]);
+    let mut i = 0;
+    while i < op.attrs.len() {
+        let start = w.begin(op_tag::ATTR);
+        attr(w, &op.attrs[i]);
+        w.end(start);
+        i += 1;
+    }
+    formals(w, op_tag::INPUT, op.takes, op);
+    formals(w, op_tag::OUTPUT, op.gives, op);
+    let mut i = 0;
+    while i < op.types.len() {
+        let var = &op.types[i];
+        let start = w.begin(op_tag::TYPE_VAR);
+        w.text(type_var_tag::NAME, var.name);
+        elems(w, type_var_tag::TENSORS, var.tensors);
+        elems(w, type_var_tag::SEQUENCES, var.sequences);
+        elems(w, type_var_tag::OPTIONALS, var.optionals);
+        elems(w, type_var_tag::OPTIONAL_SEQUENCES, var.optional_sequences);
+        w.texts(type_var_tag::OTHER, var.others);
+        w.end(start);
+        i += 1;
+    }
+}
+
+/// Writes the fields of the record of an addition.
+pub const fn addition(w: &mut Writer<'_>, addition: &Addition) {
+    // How many arguments there are is the description's.
+    parts(w, &addition.op, (u16::MAX, u16::MAX));
+    w.field(op_tag::PRIORITY, &addition.priority.to_le_bytes());
+    if !addition.target.is_empty() {
+        w.text(op_tag::FOR_TARGET, addition.target);
+    }
+}
+
+/// The fields that both have: which operator it is, and the parts that can be added.
+const fn parts(w: &mut Writer<'_>, op: &Operator, (most_inputs, most_outputs): (u16, u16)) {
+    w.text(op_tag::DOMAIN, op.domain);
+    w.text(op_tag::NAME, op.name);
+    w.field(op_tag::SINCE, &op.since_version.to_le_bytes());
     let mut flags = 0;
     if op.infer.is_some() {
         flags |= op_flag::INFER;
@@ -36,13 +73,6 @@ pub const fn operator(w: &mut Writer<'_>, op: &Operator) {
         flags |= op_flag::COMMUTATIVE;
     }
     w.field(op_tag::FLAGS, &flags.to_le_bytes());
-    let mut i = 0;
-    while i < op.attrs.len() {
-        let start = w.begin(op_tag::ATTR);
-        attr(w, &op.attrs[i]);
-        w.end(start);
-        i += 1;
-    }
     w.text(op_tag::DOC, op.doc);
     if !op.body.is_empty() {
         w.text(op_tag::BODY, op.body);
@@ -55,25 +85,10 @@ pub const fn operator(w: &mut Writer<'_>, op: &Operator) {
         i += 1;
     }
     if !op.macs.is_empty() {
-        assert!(is_formula(op.macs, op.inputs.1, op.outputs.1), "a formula of sizes: `y0 * x1 / x1[0]`");
+        assert!(is_formula(op.macs, most_inputs, most_outputs), "a formula of sizes: `y0 * x1 / x1[0]`");
         w.text(op_tag::MACS, op.macs);
     }
     properties::write(w, op);
-    formals(w, op_tag::INPUT, op.takes, op);
-    formals(w, op_tag::OUTPUT, op.gives, op);
-    let mut i = 0;
-    while i < op.types.len() {
-        let var = &op.types[i];
-        let start = w.begin(op_tag::TYPE_VAR);
-        w.text(type_var_tag::NAME, var.name);
-        elems(w, type_var_tag::TENSORS, var.tensors);
-        elems(w, type_var_tag::SEQUENCES, var.sequences);
-        elems(w, type_var_tag::OPTIONALS, var.optionals);
-        elems(w, type_var_tag::OPTIONAL_SEQUENCES, var.optional_sequences);
-        w.texts(type_var_tag::OTHER, var.others);
-        w.end(start);
-        i += 1;
-    }
 }
 
 /// Formal inputs or results; each names a type variable of the operator.

@@ -36,6 +36,10 @@ pub mod op_tag {
     pub const MACS: u16 = 16;
     /// A property that passes ask for: fields of [`property_tag`](super::property_tag). Later ones of a name count.
     pub const PROPERTY: u16 = 17;
+    /// The rank of an addition, two bytes.
+    pub const PRIORITY: u16 = 18;
+    /// The target that an addition is for; all of them if it is absent.
+    pub const FOR_TARGET: u16 = 19;
 }
 
 /// The tags of a property of an operator.

@@ -208,6 +208,27 @@ fn count_depth(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+use relais_plugin_api::op::{Addition, Kernel, OpCall};
+
+/// A sign that the accelerator changes by a product.
+fn negate(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Result<(), OpError> {
+    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
+    let (sizes, elem) = (kernel.sizes(y), kernel.elem(y));
+    kernel.each_of_all(&sizes, |loops, at| {
+        let (minus_one, value) = (loops.num(elem, -1.0), loops.load(x, at));
+        let negative = loops.mul(minus_one, value);
+        loops.store(y, negative, at);
+    });
+    Ok(())
+}
+
+additions! {
+    &[
+        Addition::of(Operator::new("", "Neg", 13).compute(negate)).target("acme-accelerator"),
+        Addition::of(Operator::new("", "Neg", 13).properties(&[("acme.engine", "vector")])),
+    ]
+}
+
 use relais_plugin_api::instrument::Skipped;
 
 /// Options of [`Gate`].

@@ -12,11 +12,47 @@ fn at(place: &str) {
     match asked.strip_prefix(place) {
         Some(":exit") => std::process::exit(0),
         Some(":exit-in-thread") => drop(std::thread::spawn(|| std::process::exit(0)).join()),
+        Some(":abort") => std::process::abort(),
+        Some(":segv") => write_nowhere(),
+        Some(":overflow") => println!("{}", recurse(1)),
+        Some(":panic-twice") => drop(PanicsWhenDropped),
         Some(":sleep") => std::thread::sleep(std::time::Duration::from_secs(60)),
         Some(":panic") => panic!("told to panic"),
         Some(":print") => println!("printed at {place}"),
         Some(":wait") => wait(),
         _ => {}
+    }
+}
+
+/// Writes to an address at which there is nothing.
+fn write_nowhere() {
+    let nowhere = std::hint::black_box(0x40 as *mut u8);
+    // SAFETY: none: the address is wrong on purpose.
+    unsafe { nowhere.write_volatile(1) };
+}
+
+/// Calls itself until the stack is full.
+fn recurse(n: u64) -> u64 {
+    let room = std::hint::black_box([n; 64]);
+    if room[0] == 0 {
+        return 0;
+    }
+    recurse(n + 1) + room[(n % 64) as usize]
+}
+
+/// Panics while it is dropped, because of a panic.
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        struct Again;
+        impl Drop for Again {
+            fn drop(&mut self) {
+                panic!("told to panic again");
+            }
+        }
+        let _again = Again;
+        panic!("told to panic");
     }
 }
 

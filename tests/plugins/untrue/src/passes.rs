@@ -101,6 +101,15 @@ fn breaks(module: &mut IRModule, _: &PassCx<'_>, options: &Options) -> Result<()
     Ok(())
 }
 
+/// Renames the first input.
+#[module_pass(name = "untrue.Renames", changes_interface = true)]
+fn renames(module: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = module.function_mut(MAIN).ok_or("there is no entry function")?;
+    let first = f.params()[0];
+    f.set_name(first, "renamed");
+    Ok(())
+}
+
 /// Changes a part of a function that is called.
 fn change_callee(callee: &mut Function, part: &Breaks) {
     let (root, body) = (callee.root(), callee.body());
