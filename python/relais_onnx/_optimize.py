@@ -216,7 +216,7 @@ def optimize(
     one, an `IRModule` for an `IRModule` or a path.
 
     The settings of a `PassContext` around the call hold as well: its instruments watch, its passes are off and on, and its
-    options and its level hold where the call does not state them; `passes` run whatever the level.
+    options and its level hold where the call does not state them.
 
     The model that is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
     `default` runs.
@@ -224,9 +224,9 @@ def optimize(
     Args:
         model: A path, the bytes of a model, an `onnx.ModelProto`, or an `IRModule`.
         out: A file to which the result is written, too: whole, or not at all.
-        level: The pipeline `O0` to `O3`; with `pipeline`, the level of its context.
+        level: The pipeline `O0` to `O3`; with `pipeline` or `passes`, the level of the context.
         pipeline: A pipeline in TOML, or the name of a built-in one or of one of a plugin.
-        passes: Passes to run instead, in order, whatever their levels: names, also those of passes that are registered,
+        passes: Passes to run instead, in order, each on whatever its level: names, also those of passes that are registered,
             passes, and rules.
         disable: Passes that are off. `"Name?"` need not exist.
         require: Passes that are on at any level.
@@ -353,14 +353,12 @@ def _wanted(
     """The arguments of `optimize` after they were checked, and the options of passes."""
     if pipeline is not None and passes is not None:
         raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
-    if level is not None and passes is not None:
-        raise ValueError("`level` and `passes` are given; passes run whatever their levels")
     files = paths(rule_files, "`rule_files`")
     # One that is missing is an error of the file system, as for models.
     for file in files:
         os.stat(file)
     wanted: dict[str, Any] = {
-        "level": None if level is None else whole(level, "`level`", 0, 255 if pipeline is not None else 3),
+        "level": None if level is None else whole(level, "`level`", 0, 3 if pipeline is None and passes is None else 255),
         "pipeline": None if pipeline is None else text_of(path_of(pipeline, "`pipeline`"), "`pipeline`"),
         "passes": None if passes is None else _passes(passes),
         "disable": names(disable, "`disable`"),

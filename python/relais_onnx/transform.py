@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overl
 from . import _native
 from ._arguments import members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
+from ._options import build, schema
 from .errors import PipelineError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
 
 _Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
 _Arguments = ParamSpec("_Arguments")
+_Options = TypeVar("_Options")
 
 
 def _required(required: Iterable[str] | None) -> list[str]:
@@ -69,9 +71,11 @@ class _Written(Pass):
         required: Iterable[str] | None = None,
         doc: str = "",
         changes_interface: bool = False,
+        options: type | None = None,
     ) -> Self:
         name, required = text(name, "`name`"), _required(required)
-        return super().__new__(cls, cls._kind, run, name, _level(opt_level), required, doc, changes_interface)
+        given = None if options is None else (schema(options), functools.partial(build, options))
+        return super().__new__(cls, cls._kind, run, name, _level(opt_level), required, doc, changes_interface, given)
 
 
 class ModulePass(_Written):
@@ -126,7 +130,13 @@ class Sequential(Pass):
 
 
 def _made_of_class(
-    base: type[_Written], user: type, opt_level: int, name: str, required: list[str], changes_interface: bool
+    base: type[_Written],
+    user: type,
+    opt_level: int,
+    name: str,
+    required: list[str],
+    changes_interface: bool,
+    options: type | None,
 ) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
@@ -135,7 +145,7 @@ def _made_of_class(
             return getattr(inner, base._method)(*given)
 
         doc = inspect.getdoc(user) or ""
-        self: Any = base.__new__(cls, run, opt_level, name, required, doc, changes_interface)
+        self: Any = base.__new__(cls, run, opt_level, name, required, doc, changes_interface, options)
         self._inner = inner
         return self
 
@@ -165,7 +175,13 @@ def _made_of_class(
 
 
 def _decorator(
-    base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any, changes_interface: Any = False
+    base: type[_Written],
+    target: Any,
+    opt_level: Any,
+    name: Any,
+    required: Any,
+    changes_interface: Any = False,
+    options: Any = None,
 ) -> Any:
     if opt_level is None:
         raise ValueError("`opt_level` must be given: the level from which the pass is on")
@@ -174,14 +190,17 @@ def _decorator(
         text(name, "`name`")
     if not isinstance(changes_interface, bool):
         raise TypeError(f"`changes_interface` must be a bool, not `{type(changes_interface).__name__}`")
+    if options is not None:
+        # What is wrong with it is an error where it is given.
+        schema(options)
 
     def make(target: Any) -> Any:
         if not callable(target):
             raise TypeError(f"a pass is made of a function or a class, not of `{type(target).__name__}`")
         own: str = name if name else getattr(target, "__name__", type(target).__name__)
         if inspect.isclass(target):
-            return _made_of_class(base, target, opt_level, own, required, changes_interface)
-        return base(target, opt_level, own, required, inspect.getdoc(target) or "", changes_interface)
+            return _made_of_class(base, target, opt_level, own, required, changes_interface, options)
+        return base(target, opt_level, own, required, inspect.getdoc(target) or "", changes_interface, options)
 
     return make if target is None else make(target)
 
@@ -223,6 +242,7 @@ def module_pass(
     required: Iterable[str] | None = None,
     *,
     changes_interface: bool = False,
+    options: None = None,
 ) -> _MakesModulePass: ...
 @overload
 def module_pass(
@@ -242,6 +262,16 @@ def module_pass(
     *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, ModulePass]: ...
+@overload
+def module_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
+    options: type[_Options],
+) -> Callable[[Callable[[IRModule, PassContext, _Options], IRModule | None]], ModulePass]: ...
 def module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -249,12 +279,16 @@ def module_pass(
     required: Iterable[str] | None = None,
     *,
     changes_interface: bool = False,
+    options: type | None = None,
 ) -> Any:
     """Makes a module pass of a function `(module, context)`, or of a class with a method `transform_module`.
 
     The function returns a module; `None` or the same module says that nothing changed. The interface of the program stays:
     the names of its inputs and outputs, their order, element types and known sizes, unless `changes_interface` says that the
     pass may change them.
+
+    With a dataclass as `options`, the function gets an object of it as a last argument. They are checked, listed and set like
+    those of passes of plugins: by `pass_.with_options(…)`, and, of a registered pass, by `get_pass`, in pipelines and in `config`.
 
     >>> from relais_onnx import IRModule, module_pass
     >>> @module_pass(opt_level=2)
@@ -266,10 +300,10 @@ def module_pass(
     <IRModule of >
 
     Raises:
-        ValueError: `opt_level` is missing.
-        TypeError: What is given is not a function or a class.
+        ValueError: `opt_level` is missing, or a default of `options` is none of its field.
+        TypeError: What is given is not a function or a class, or `options` is not a dataclass of such fields.
     """
-    return _decorator(ModulePass, pass_func, opt_level, name, required, changes_interface)
+    return _decorator(ModulePass, pass_func, opt_level, name, required, changes_interface, options)
 
 
 @overload
@@ -280,6 +314,7 @@ def function_pass(
     required: Iterable[str] | None = None,
     *,
     changes_interface: bool = False,
+    options: None = None,
 ) -> _MakesFunctionPass: ...
 @overload
 def function_pass(
@@ -299,6 +334,16 @@ def function_pass(
     *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, FunctionPass]: ...
+@overload
+def function_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+    *,
+    changes_interface: bool = False,
+    options: type[_Options],
+) -> Callable[[Callable[[Function, IRModule, PassContext, _Options], Function | None]], FunctionPass]: ...
 def function_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -306,6 +351,7 @@ def function_pass(
     required: Iterable[str] | None = None,
     *,
     changes_interface: bool = False,
+    options: type | None = None,
 ) -> Any:
     """Makes a function pass of a function `(function, module, context)`, or of a class with a method
     `transform_function`. It receives each function of the module as it was before the pass, one after another.
@@ -313,7 +359,7 @@ def function_pass(
     Raises:
         As for `module_pass`.
     """
-    return _decorator(FunctionPass, pass_func, opt_level, name, required, changes_interface)
+    return _decorator(FunctionPass, pass_func, opt_level, name, required, changes_interface, options)
 
 
 @overload
@@ -322,6 +368,8 @@ def prim_func_pass(
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    options: None = None,
 ) -> _MakesPrimFuncPass: ...
 @overload
 def prim_func_pass(
@@ -337,18 +385,29 @@ def prim_func_pass(
     name: str | None = None,
     required: Iterable[str] | None = None,
 ) -> Callable[_Arguments, PrimFuncPass]: ...
+@overload
+def prim_func_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+    *,
+    options: type[_Options],
+) -> Callable[[Callable[[Function, IRModule, PassContext, _Options], Function | None]], PrimFuncPass]: ...
 def prim_func_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
     required: Iterable[str] | None = None,
+    *,
+    options: type | None = None,
 ) -> Any:
     """The same over prim funcs.
 
     Raises:
         As for `module_pass`.
     """
-    return _decorator(PrimFuncPass, pass_func, opt_level, name, required)
+    return _decorator(PrimFuncPass, pass_func, opt_level, name, required, False, options)
 
 
 def get_pass(name: str, **options: Any) -> Pass:

@@ -5,10 +5,10 @@ use crate::{
     instrument::{self, installed},
     library, log,
     run::{RunState, within},
-    value,
+    spoken, value,
 };
 use pyo3::{
-    exceptions::{PyRuntimeError, PyTypeError},
+    exceptions::PyRuntimeError,
     prelude::*,
     types::{PyBool, PyDict, PyInt, PyList},
 };
@@ -16,7 +16,10 @@ use relais::{
     pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext, PassInstrument},
     pipeline::Faults,
 };
-use relais_plugin_api::options::Value;
+use relais_plugin_api::{
+    diagnostics::{Diagnostic, Severity},
+    options::Value,
+};
 use std::{
     cell::RefCell,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -26,8 +29,6 @@ use std::{
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
-    /// The level that it was given, or inherits from one that was given it.
-    level: Option<u8>,
     /// Its instruments as they were given. No code of Python's runs while they are locked.
     given: Mutex<Vec<Py<PyAny>>>,
 }
@@ -69,7 +70,7 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
     };
     match known {
         Some(known) => Ok(known),
-        None => Py::new(py, PyPassContext { context, level: None, given: Mutex::default() }),
+        None => Py::new(py, PyPassContext { context, given: Mutex::default() }),
     }
 }
 
@@ -86,14 +87,14 @@ pub(crate) struct Around {
 /// The settings of the context that was entered last on this thread, unless a run has entered one of its own.
 pub(crate) fn around() -> Around {
     let current = PassContext::current();
-    let level = ENTERED.with_borrow(|entered| {
-        let top = entered.last()?.context.get();
-        Arc::ptr_eq(&top.context, &current).then_some(top.level)
-    });
-    let Some(level) = level else { return Around::default() };
+    let is_entered = ENTERED
+        .with_borrow(|entered| entered.last().is_some_and(|top| Arc::ptr_eq(&top.context.get().context, &current)));
+    if !is_entered {
+        return Around::default();
+    }
     let settings = current.settings();
     Around {
-        level,
+        level: Some(settings.opt_level),
         required: settings.required.iter().cloned().collect(),
         disabled: settings.disabled.iter().cloned().collect(),
         config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
@@ -195,9 +196,7 @@ impl PyPassContext {
         build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
         let context = Arc::new(context.with_instruments(instruments));
-        let inherited = if inherit { around().level } else { None };
-        let level = opt_level.or(inherited);
-        Ok(Self { context, level, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
+        Ok(Self { context, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
     }
 
     /// The innermost context of this thread; its default if none was entered.
@@ -230,12 +229,17 @@ impl PyPassContext {
         self.context.settings().disabled.iter().map(String::as_str).collect()
     }
 
-    /// The options that are set.
+    /// The options of contexts, by key: those that are set, and the defaults of the others.
     #[getter]
     fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let config = PyDict::new(py);
+        for facts in library::library(py)?.config_options() {
+            if let Some(default) = facts.schema.default {
+                config.set_item(facts.schema.name, value::object(py, &default)?)?;
+            }
+        }
         for (key, value) in &self.context.settings().config {
-            config.set_item(key, object(py, value)?)?;
+            config.set_item(key, value::object(py, value)?)?;
         }
         Ok(config)
     }
@@ -294,6 +298,60 @@ impl PyPassContext {
         Ok(false)
     }
 
+    /// Says that something is wrong, as the pass that runs: it has failed when it ends.
+    #[pyo3(signature = (message, node = None, *, code = None, help = None))]
+    fn error(
+        &self,
+        message: &str,
+        node: Option<&Bound<'_, PyAny>>,
+        code: Option<&str>,
+        help: Option<&str>,
+    ) -> PyResult<()> {
+        spoken::diagnostic("error", Diagnostic::error(message), node, code, help)
+    }
+
+    /// Warns, as the pass that runs.
+    #[pyo3(signature = (message, node = None, *, code = None, help = None))]
+    fn warning(
+        &self,
+        message: &str,
+        node: Option<&Bound<'_, PyAny>>,
+        code: Option<&str>,
+        help: Option<&str>,
+    ) -> PyResult<()> {
+        spoken::diagnostic("warning", Diagnostic::warning(message), node, code, help)
+    }
+
+    /// Says something that users may want to know, as the pass that runs.
+    #[pyo3(signature = (message, node = None, *, code = None, help = None))]
+    fn note(
+        &self,
+        message: &str,
+        node: Option<&Bound<'_, PyAny>>,
+        code: Option<&str>,
+        help: Option<&str>,
+    ) -> PyResult<()> {
+        spoken::diagnostic("note", Diagnostic::note(message), node, code, help)
+    }
+
+    /// Says why something was left as it is, as the pass that runs.
+    #[pyo3(signature = (message, node = None, *, code = None, help = None))]
+    fn remark(
+        &self,
+        message: &str,
+        node: Option<&Bound<'_, PyAny>>,
+        code: Option<&str>,
+        help: Option<&str>,
+    ) -> PyResult<()> {
+        spoken::diagnostic("remark", Diagnostic::new(Severity::REMARK, message), node, code, help)
+    }
+
+    /// Adds to a count of the pass that runs; instruments see it.
+    #[pyo3(signature = (name, n = value::Count(1)), text_signature = "($self, name, n=1)")]
+    fn count(&self, name: &str, n: value::Count) -> PyResult<()> {
+        spoken::count(name, n.0)
+    }
+
     /// Whether both are one context.
     fn same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.context, &other.context)
@@ -322,29 +380,6 @@ impl PyPassContext {
 
 fn out_of_order(py: Python<'_>) -> PyErr {
     errors::exception(py, "ContextError", ContextError::OutOfOrder, |_| Ok(()))
-}
-
-/// A value as a Python object.
-fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
-    let object = match value {
-        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
-        Value::Int(value) => value.into_pyobject(py)?.into_any(),
-        Value::Float(value) => value.into_pyobject(py)?.into_any(),
-        Value::Str(value) => value.into_pyobject(py)?.into_any(),
-        Value::List(items) => {
-            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
-            PyList::new(py, items)?.into_any()
-        }
-        Value::Struct(entries) => {
-            let dict = PyDict::new(py);
-            for (key, value) in entries {
-                dict.set_item(key, object(py, value)?)?;
-            }
-            dict.into_any()
-        }
-        _ => return Err(PyTypeError::new_err("the option has a value of a later version")),
-    };
-    Ok(object.unbind())
 }
 
 /// The options that contexts may set.

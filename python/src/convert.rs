@@ -10,7 +10,8 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple},
 };
-use relais::ir::{Attr, AttrData, Dim, ElemType, Function, Tensor, TypeId, attr_kind, packed};
+use relais::ir::{Attr, AttrData, AttrValue, Dim, ElemType, Function, NodeId, Tensor, TypeId, attr_kind, packed};
+use relais_plugin_api::text;
 
 /// The element type of a name: NumPy's, or ours.
 pub(crate) fn elem_type(name: &str) -> PyResult<ElemType> {
@@ -397,4 +398,80 @@ pub(crate) fn operator(py: Python<'_>, name: &str) -> PyResult<(String, String)>
         return Err(errors::helped(py, "ModelError", message, "write `Relu`, or `acme::Silu` of another domain"));
     }
     Ok((domain.to_owned(), op.to_owned()))
+}
+
+/// An attribute that was read.
+pub(crate) enum AttrRead {
+    Float(f32),
+    Int(i64),
+    String(Vec<u8>),
+    Tensor(Tensor),
+    Floats(Vec<f32>),
+    Ints(Vec<i64>),
+    Strings(Vec<Vec<u8>>),
+    Tensors(Vec<Tensor>),
+    Node(NodeId),
+    Nodes(Vec<NodeId>),
+    Text(String),
+    Texts(Vec<String>),
+    Bytes(Vec<u8>),
+    Other,
+}
+
+/// The value of an attribute of a function, which has no nodes.
+pub(crate) fn plain_attr<'py>(py: Python<'py>, f: &Function, value: AttrValue<'_>) -> PyResult<Bound<'py, PyAny>> {
+    AttrRead::of(f, value).plain(py)
+}
+
+impl AttrRead {
+    pub fn of(f: &Function, value: AttrValue<'_>) -> Self {
+        let ty = |id| text::display_type(f, id).to_string();
+        match value {
+            AttrValue::Float(value) => Self::Float(value),
+            AttrValue::Int(value) => Self::Int(value),
+            AttrValue::String(bytes) => Self::String(bytes.to_vec()),
+            AttrValue::Tensor(tensor) => Self::Tensor(tensor.clone()),
+            AttrValue::Graph(id) => Self::Node(id),
+            AttrValue::Floats(words) => Self::Floats(words.floats().collect()),
+            AttrValue::Ints(words) => Self::Ints(words.ints().collect()),
+            AttrValue::Strings(words) => Self::Strings(words.strings().map(<[u8]>::to_vec).collect()),
+            AttrValue::Tensors(words) => Self::Tensors(words.tensors().cloned().collect()),
+            AttrValue::Graphs(ids) => Self::Nodes(ids.to_vec()),
+            AttrValue::Type(id) => Self::Text(ty(id)),
+            AttrValue::Types(words) => Self::Texts(words.types().map(ty).collect()),
+            AttrValue::Ref { name, kind } => Self::Text(format!("{}({name})", attr_kind::name(kind))),
+            AttrValue::SparseTensor(bytes) | AttrValue::Raw(bytes) => Self::Bytes(bytes.to_vec()),
+            // Encoded as bytes that only ONNX's own reader takes.
+            _ => Self::Other,
+        }
+    }
+
+    /// The value; none of one with nodes.
+    pub fn plain<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let string = |bytes: Vec<u8>| -> PyResult<Bound<'py, PyAny>> {
+            Ok(match String::from_utf8(bytes) {
+                Ok(text) => text.into_pyobject(py)?.into_any(),
+                Err(error) => PyBytes::new(py, error.as_bytes()).into_any(),
+            })
+        };
+        Ok(match self {
+            Self::Float(value) => value.into_pyobject(py)?.into_any(),
+            Self::Int(value) => value.into_pyobject(py)?.into_any(),
+            Self::String(bytes) => string(bytes)?,
+            Self::Tensor(tensor) => Bound::new(py, PyTensor { tensor })?.into_any(),
+            Self::Floats(values) => PyList::new(py, values)?.into_any(),
+            Self::Ints(values) => PyList::new(py, values)?.into_any(),
+            Self::Strings(values) => {
+                PyList::new(py, values.into_iter().map(string).collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+            Self::Tensors(values) => {
+                let tensors = values.into_iter().map(|tensor| PyTensor { tensor });
+                PyList::new(py, tensors.collect::<Vec<_>>())?.into_any()
+            }
+            Self::Text(text) => text.into_pyobject(py)?.into_any(),
+            Self::Texts(texts) => PyList::new(py, texts)?.into_any(),
+            Self::Bytes(bytes) => PyBytes::new(py, &bytes).into_any(),
+            Self::Node(_) | Self::Nodes(_) | Self::Other => py.None().into_bound(py),
+        })
+    }
 }

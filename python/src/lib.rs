@@ -9,25 +9,27 @@
 //! 3. `errors`: native errors as Python exceptions
 //! 4. `tensor`: values of constants, as NumPy sees them
 //! 5. `value`: values of options from Python
-//! 6. `convert`: tensors and attributes from Python's values
-//! 7. `operators`: the operators that functions call, and those that are asked for by name
-//! 8. `html`: modules as HTML, for notebooks
-//! 9. `plugins`: the plugins of this process
-//! 10. `module`: modules and functions
-//! 11. `judged`: rules that are judged before they are used, with what was found
-//! 12. `library`: the passes of this process: those of plugins, and those of the program
-//! 13. `pass_info`: the facts about passes, as Python sees them
-//! 14. `stderr`: Python's standard error
-//! 15. `instrument`: instruments: those of the host and of plugins by name, and those that are written in Python
-//! 16. `context`: pass contexts as context managers
+//! 6. `schema`: schemas of the options of passes that are written in Python
+//! 7. `convert`: tensors and attributes from Python's values
+//! 8. `operators`: the operators that functions call, and those that are asked for by name
+//! 9. `html`: modules as HTML, for notebooks
+//! 10. `plugins`: the plugins of this process
+//! 11. `module`: modules and functions
+//! 12. `judged`: rules that are judged before they are used, with what was found
+//! 13. `library`: the passes of this process: those of plugins, and those of the program
+//! 14. `pass_info`: the facts about passes, as Python sees them
+//! 15. `stderr`: Python's standard error
+//! 16. `instrument`: instruments: those of the host and of plugins by name, and those that are written in Python
 //! 17. `current_match`: the match of a rewrite rule that a function of Python looks at
 //! 18. `draft`: a function that is being edited, without an order
 //! 19. `editor`: editors: what an edit works on, how it begins and how it ends
 //! 20. `node`: nodes of functions: where each is, and its number
-//! 21. `rewrite`: rewrite rules of Python programs
-//! 22. `rules`: judging rules before they are used, and passes of the program
-//! 23. `pass`: passes: those of plugins, and those that are written in Python
-//! 24. `optimize`: a pipeline over a model: arguments in, a module or an exception out
+//! 21. `spoken`: the messages and counts of passes in Python
+//! 22. `context`: pass contexts as context managers
+//! 23. `rewrite`: rewrite rules of Python programs
+//! 24. `rules`: judging rules before they are used, and passes of the program
+//! 25. `pass`: passes: those of plugins, and those that are written in Python
+//! 26. `optimize`: a pipeline over a model: arguments in, a module or an exception out
 
 mod check;
 mod context;
@@ -55,6 +57,8 @@ mod plugins;
 mod rewrite;
 mod rules;
 mod run;
+mod schema;
+mod spoken;
 mod stderr;
 mod tensor;
 mod value;

@@ -5,17 +5,29 @@
 
 use ::log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
+use relais::pass::Remarks;
 use relais_plugin_api::diagnostics::Severity;
 use relais_session::Notice;
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     sync::{Mutex, PoisonError},
 };
 
 /// More lines are not kept.
 const MAX_LINES: usize = 10_000;
 
-static LINES: Mutex<VecDeque<(Level, String)>> = Mutex::new(VecDeque::new());
+static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
+
+/// A message that is to be handed over.
+struct Line {
+    level: Level,
+    message: String,
+    /// The plugin and the target, with `::` between them; empty for the host's own.
+    target: String,
+    /// Where it comes from, in Rust.
+    file: String,
+    line: u32,
+}
 
 struct Keeper;
 
@@ -28,18 +40,31 @@ impl Log for Keeper {
         if !self.enabled(record.metadata()) {
             return;
         }
-        push(record.level(), record.args().to_string());
+        // The crates of the host log with the names of their modules.
+        let is_own = Some(record.target()) == record.module_path();
+        push(Line {
+            level: record.level(),
+            message: record.args().to_string(),
+            target: if is_own { String::new() } else { record.target().to_owned() },
+            file: record.file().unwrap_or_default().to_owned(),
+            line: record.line().unwrap_or(0),
+        });
     }
 
     fn flush(&self) {}
 }
 
-fn push(level: Level, line: String) {
+fn push(line: Line) {
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     if lines.len() == MAX_LINES {
         lines.pop_front();
     }
-    lines.push_back((level, line));
+    lines.push_back(line);
+}
+
+/// A message of the host's own.
+fn own(level: Level, message: String) {
+    push(Line { level, message, target: String::new(), file: String::new(), line: 0 });
 }
 
 /// Installs the logger, once in a process.
@@ -51,7 +76,7 @@ pub(crate) fn start() {
 
 /// Adds a warning.
 pub(crate) fn warn(line: impl AsRef<str>) {
-    push(Level::Warn, line.as_ref().to_owned());
+    own(Level::Warn, line.as_ref().to_owned());
 }
 
 /// The number of a level in Python.
@@ -70,8 +95,11 @@ fn number(level: Level) -> u8 {
 /// # Errors
 /// Returns an error if Python code raises one: also a handler of a signal, which may run in any.
 pub(crate) fn refresh(py: Python<'_>) -> PyResult<()> {
-    let wanted = logger(py)?.call_method0("getEffectiveLevel")?;
-    let filter = match wanted.extract::<i64>().unwrap_or(30) {
+    let level =
+        |name: &str| Ok::<i64, PyErr>(logger(py, name)?.call_method0("getEffectiveLevel")?.extract().unwrap_or(30));
+    let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let wanted = names.iter().map(|name| level(name)).chain([level("")]).collect::<PyResult<Vec<_>>>()?;
+    let filter = match wanted.into_iter().min().unwrap_or(30) {
         ..=5 => LevelFilter::Trace,
         6..=10 => LevelFilter::Debug,
         11..=20 => LevelFilter::Info,
@@ -82,9 +110,35 @@ pub(crate) fn refresh(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    py.import("logging")?.call_method1("getLogger", ("relais",))
+/// The targets whose loggers are asked for what they want.
+static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Plugins whose messages are kept if their loggers want them.
+pub(crate) fn know<'a>(plugins: impl Iterator<Item = &'a str>) {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner).extend(plugins.map(str::to_owned));
 }
+
+/// The logger of the host, or the one of a plugin, whose handlers and level are those of the host unless it has some.
+fn logger<'py>(py: Python<'py>, target: &str) -> PyResult<Bound<'py, PyAny>> {
+    let get = |name: &str| py.import("logging")?.call_method1("getLogger", (name,));
+    let host = get(HOST)?;
+    if target.is_empty() {
+        return Ok(host);
+    }
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner).insert(target.to_owned());
+    let name = target.split_once("::").map_or(target, |(plugin, _)| plugin);
+    // A logger that the program has already is its own.
+    let known = py.import("logging")?.getattr("root")?.getattr("manager")?.getattr("loggerDict")?;
+    let is_new = !known.contains(name)?;
+    let plugin = get(name)?;
+    if is_new {
+        plugin.setattr("parent", host)?;
+    }
+    get(&target.replace("::", "."))
+}
+
+/// The name of the host's logger.
+const HOST: &str = "relais";
 
 /// Hands the lines over to Python's logger.
 ///
@@ -97,12 +151,17 @@ pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
     if n_lines == 0 {
         return Ok(());
     }
-    let logger = logger(py)?;
     // A handler may cause more lines.
     for _ in 0..n_lines {
         let next = lines().pop_front();
-        let Some((level, line)) = next else { break };
-        logger.call_method1("log", (number(level), "%s", line))?;
+        let Some(Line { level, message, target, file, line }) = next else { break };
+        let (logger, level) = (logger(py, &target)?, number(level));
+        if logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {
+            let name = logger.getattr("name")?;
+            let file = if file.is_empty() { "(relais)" } else { &file };
+            let record = logger.call_method1("makeRecord", (name, level, file, line, "%s", (message,), py.None()))?;
+            logger.call_method1("handle", (record,))?;
+        }
     }
     Ok(())
 }
@@ -110,7 +169,27 @@ pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
 /// Adds a note.
 pub(crate) fn note(line: impl Into<String>) {
     if ::log::max_level() >= LevelFilter::Info {
-        push(Level::Info, line.into());
+        own(Level::Info, line.into());
+    }
+}
+
+/// Adds what a pass said.
+pub(crate) fn diagnostic(severity: Severity, line: String) {
+    let level = match severity {
+        Severity::REMARK => Level::Debug,
+        Severity::NOTE => Level::Info,
+        _ => Level::Warn,
+    };
+    if level <= ::log::max_level() {
+        own(level, line);
+    }
+}
+
+/// Whether remarks are wanted: messages are kept that help to find faults.
+pub(crate) fn remarks() -> Remarks {
+    match ::log::max_level() >= LevelFilter::Debug {
+        true => Remarks::Show,
+        false => Remarks::Hide,
     }
 }
 

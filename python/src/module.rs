@@ -1,19 +1,32 @@
 //! Modules and functions.
 
-use crate::{errors, html, log, operators::ops_of, plugins::registry, run::detached, value};
+use crate::{
+    convert::{self, plain_attr},
+    errors, html, log,
+    operators::ops_of,
+    plugins::registry,
+    run::detached,
+    value,
+};
 use abi_stable::std_types::RArc;
 use pyo3::{
-    exceptions::{PyKeyError, PyModuleNotFoundError},
+    exceptions::{PyKeyError, PyModuleNotFoundError, PyTypeError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyMapping, PyString},
+    types::{PyBytes, PyDict, PyMapping, PyString, PyTuple},
 };
 use relais::{
     files::{Destination, Existing},
-    ir::{Blob, CallView, ConstId, Function, Global, IRModule, NodeId, equal, equal_functions, global_kind},
+    ir::{
+        Attr, AttrRec, Blob, CallView, ConstId, Function, Global, IRModule, NodeId, attr_flag, equal, equal_functions,
+        global_kind, kind,
+    },
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
-use relais_plugin_api::text::{self, Large, PrintOptions};
+use relais_plugin_api::{
+    prim::OUTPUTS,
+    text::{self, Large, PrintOptions},
+};
 use relais_session::model::{Format, Model, NotWritten, OperatorNames, as_written, write};
 use sha2::{Digest, Sha256};
 use std::{
@@ -254,6 +267,32 @@ impl PyIrModule {
         }
     }
 
+    /// A module with the functions of another one put in, or in the place of those of their names.
+    fn update(&self, other: &Self) -> Self {
+        let mut module = self.module.clone();
+        for global in other.module.globals() {
+            module.set_global(&global.name, global.kind, global.body().clone());
+        }
+        Self::new(module, self.origin.clone())
+    }
+
+    /// To be pickled: as ONNX if that gives the same module again, otherwise in the text form.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let native = py.import("relais_onnx._native")?;
+        let registry = registry(py)?;
+        let bytes = detached(py, || -> Option<Vec<u8>> {
+            let whole = as_written(&self.module, Format::Onnx, &self.origin.operators, registry).ok()?;
+            let mut bytes = Vec::new();
+            onnx::write_to(&whole, &mut bytes).ok()?;
+            let again = Model::from_bytes(Path::new("<bytes>"), Blob::from(bytes.clone())).ok()?;
+            equal(&self.module, &again.module).is_ok().then_some(bytes)
+        })?;
+        Ok(match bytes {
+            Some(bytes) => (native.getattr("from_bytes")?, (PyBytes::new(py, &bytes), py.None()).into_pyobject(py)?),
+            None => (native.getattr("parse")?, (self.__str__(),).into_pyobject(py)?),
+        })
+    }
+
     /// The names of its functions, in order.
     fn keys(&self) -> Vec<String> {
         self.module.globals().iter().map(|global| global.name.to_string()).collect()
@@ -382,6 +421,26 @@ impl PyFunction {
     }
 }
 
+/// Whether metadata of a function is not an attribute: its operator sets, which parameters of a prim func are outputs, and what
+/// the reader of ONNX files keeps for the writer.
+fn is_kept_apart(name: &str) -> bool {
+    name == OUTPUTS || name.starts_with("opset_") || onnx::meta::is_of_function(name)
+}
+
+impl PyFunction {
+    /// The function with one attribute of a name, or none.
+    fn with_attrs(&self, name: &str, new: Option<Attr>) -> PyResult<Self> {
+        let mut f = (*self.function).clone();
+        let root = f.root();
+        let id = f.intern(name);
+        let is_other = |rec: &&AttrRec| rec.name != id || rec.flags & attr_flag::META == 0;
+        let mut recs: Vec<AttrRec> = f.attr_recs(root).iter().filter(is_other).copied().collect();
+        recs.extend(new.map(|attr| f.encode_attr(&attr)));
+        f.set_attr_recs(root, &recs);
+        Ok(Self::new(self.name.clone(), self.kind, RArc::new(f)))
+    }
+}
+
 /// A number that is equal for functions of equal contents.
 fn structural_hash(f: &Function, hasher: &mut DefaultHasher) {
     f.params().len().hash(hasher);
@@ -430,6 +489,50 @@ impl PyFunction {
     #[getter]
     fn ops(&self) -> Vec<String> {
         ops_of(&self.function)
+    }
+
+    /// Its attributes, by name: those that passes gave it, such as TVM's `SkipOptimization` and `Compiler`.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let f = &self.function;
+        let attrs = PyDict::new(py);
+        for (name, value) in f.attrs(f.root()).metadata().filter(|(name, _)| !is_kept_apart(name)) {
+            attrs.set_item(name, plain_attr(py, f, value)?)?;
+        }
+        Ok(attrs)
+    }
+
+    /// The function with an attribute: a number, a string, or a list of them.
+    fn with_attr(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if name.is_empty() || is_kept_apart(name) {
+            return Err(PyValueError::new_err(format!("`{name}` is not the name of an attribute that can be set")));
+        }
+        let data = convert::attr(name, value, None)?.value;
+        self.with_attrs(name, Some(Attr::meta(name.to_owned(), data)))
+    }
+
+    /// The function without an attribute.
+    fn without_attr(&self, name: &str) -> PyResult<Self> {
+        let f = &self.function;
+        match f.attrs(f.root()).meta(name).is_some() && !is_kept_apart(name) {
+            true => self.with_attrs(name, None),
+            false => Err(PyKeyError::new_err(name.to_owned())),
+        }
+    }
+
+    /// To be pickled, as a module that has it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let f = &self.function;
+        let calls_others = |id: NodeId| f.operands(id).iter().any(|&operand| f.kind(operand) == kind::GLOBAL_VAR);
+        if f.all_bindings().any(calls_others) {
+            let error = format!("function `{}` calls others, and cannot be pickled without them", self.name);
+            return Err(PyTypeError::new_err(error + "\n  help: pickle its module"));
+        }
+        let mut module = IRModule::new();
+        module.set_global(&self.name, self.kind, self.function.clone());
+        let module = Py::new(py, PyIrModule::new(module, Origin::none()))?;
+        let get = py.import("operator")?.getattr("getitem")?;
+        Ok((get, (module, &self.name).into_pyobject(py)?))
     }
 
     /// Whether both are the same object.

@@ -1,12 +1,14 @@
 //! Nodes of functions: a snapshot, or an editor, and a number, so that none can dangle.
 
-use crate::{current_match::read_match, editor::PyEditor, module::PyFunction, tensor::PyTensor, value};
+use crate::{
+    convert::AttrRead, current_match::read_match, editor::PyEditor, module::PyFunction, tensor::PyTensor, value,
+};
 use pyo3::{
     exceptions::PyAttributeError,
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyTuple},
+    types::{PyDict, PyList, PyTuple},
 };
-use relais::ir::{AttrValue, Dim, DimRec, ElemType, Function, NodeId, Tensor, Type, attr_kind, kind, normal_domain};
+use relais::ir::{Dim, DimRec, ElemType, Function, NodeId, Type, kind, normal_domain};
 use relais_plugin_api::text;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -79,48 +81,6 @@ impl PyNode {
                 let node = |&id: &NodeId| (!id.is_absent()).then(|| Self { owner: Owner::Match(*number), id });
                 PyList::new(py, ids.iter().map(node))
             }
-        }
-    }
-}
-
-/// An attribute that was read.
-enum AttrRead {
-    Float(f32),
-    Int(i64),
-    String(Vec<u8>),
-    Tensor(Tensor),
-    Floats(Vec<f32>),
-    Ints(Vec<i64>),
-    Strings(Vec<Vec<u8>>),
-    Tensors(Vec<Tensor>),
-    Node(NodeId),
-    Nodes(Vec<NodeId>),
-    Text(String),
-    Texts(Vec<String>),
-    Bytes(Vec<u8>),
-    Other,
-}
-
-impl AttrRead {
-    fn of(f: &Function, value: AttrValue<'_>) -> Self {
-        let ty = |id| text::display_type(f, id).to_string();
-        match value {
-            AttrValue::Float(value) => Self::Float(value),
-            AttrValue::Int(value) => Self::Int(value),
-            AttrValue::String(bytes) => Self::String(bytes.to_vec()),
-            AttrValue::Tensor(tensor) => Self::Tensor(tensor.clone()),
-            AttrValue::Graph(id) => Self::Node(id),
-            AttrValue::Floats(words) => Self::Floats(words.floats().collect()),
-            AttrValue::Ints(words) => Self::Ints(words.ints().collect()),
-            AttrValue::Strings(words) => Self::Strings(words.strings().map(<[u8]>::to_vec).collect()),
-            AttrValue::Tensors(words) => Self::Tensors(words.tensors().cloned().collect()),
-            AttrValue::Graphs(ids) => Self::Nodes(ids.to_vec()),
-            AttrValue::Type(id) => Self::Text(ty(id)),
-            AttrValue::Types(words) => Self::Texts(words.types().map(ty).collect()),
-            AttrValue::Ref { name, kind } => Self::Text(format!("{}({name})", attr_kind::name(kind))),
-            AttrValue::SparseTensor(bytes) | AttrValue::Raw(bytes) => Self::Bytes(bytes.to_vec()),
-            // Encoded as bytes that only ONNX's own reader takes.
-            _ => Self::Other,
         }
     }
 }
@@ -337,32 +297,10 @@ impl PyNode {
     }
 
     fn attr<'py>(&self, py: Python<'py>, value: AttrRead) -> PyResult<Bound<'py, PyAny>> {
-        let string = |bytes: Vec<u8>| -> PyResult<Bound<'py, PyAny>> {
-            Ok(match String::from_utf8(bytes) {
-                Ok(text) => text.into_pyobject(py)?.into_any(),
-                Err(error) => PyBytes::new(py, error.as_bytes()).into_any(),
-            })
-        };
-        Ok(match value {
-            AttrRead::Float(value) => value.into_pyobject(py)?.into_any(),
-            AttrRead::Int(value) => value.into_pyobject(py)?.into_any(),
-            AttrRead::String(bytes) => string(bytes)?,
-            AttrRead::Tensor(tensor) => Bound::new(py, PyTensor { tensor })?.into_any(),
-            AttrRead::Node(id) => self.others(py, &[id])?.get_item(0)?,
-            AttrRead::Floats(values) => PyList::new(py, values)?.into_any(),
-            AttrRead::Ints(values) => PyList::new(py, values)?.into_any(),
-            AttrRead::Strings(values) => {
-                PyList::new(py, values.into_iter().map(string).collect::<PyResult<Vec<_>>>()?)?.into_any()
-            }
-            AttrRead::Tensors(values) => {
-                let tensors = values.into_iter().map(|tensor| PyTensor { tensor });
-                PyList::new(py, tensors.collect::<Vec<_>>())?.into_any()
-            }
-            AttrRead::Nodes(ids) => self.others(py, &ids)?.into_any(),
-            AttrRead::Text(text) => text.into_pyobject(py)?.into_any(),
-            AttrRead::Texts(texts) => PyList::new(py, texts)?.into_any(),
-            AttrRead::Bytes(bytes) => PyBytes::new(py, &bytes).into_any(),
-            AttrRead::Other => py.None().into_bound(py),
-        })
+        match value {
+            AttrRead::Node(id) => self.others(py, &[id])?.get_item(0),
+            AttrRead::Nodes(ids) => Ok(self.others(py, &ids)?.into_any()),
+            value => value.plain(py),
+        }
     }
 }

@@ -107,13 +107,13 @@ impl Wanted {
     }
 
     fn pipeline(self, settings: Vec<String>, around: &Around) -> PipelineRequest {
-        let chosen = match (self.pipeline, self.level, &self.passes) {
+        let chosen = match (self.pipeline, &self.passes, self.level) {
             (Some(name), ..) => Chosen::Named(name),
-            (None, Some(level), _) => Chosen::Level(level),
-            (None, None, Some(passes)) => {
+            (None, Some(passes), _) => {
                 let steps = passes.iter().enumerate().map(|(at, asked)| asked.step(at));
                 Chosen::Passes(Argument::numbered("passes", steps))
             }
+            (None, None, Some(level)) => Chosen::Level(level),
             (None, None, None) => Chosen::Default,
         };
         let switched = |around: &[String], origin: &str, names: Vec<String>| {
@@ -140,7 +140,7 @@ impl Wanted {
             Asked::Name(_) => None,
             Asked::Pass(object) => {
                 let object = object.get();
-                let pass = Pass::sequence(&asked.step(at), [object.pass.clone()]);
+                let pass = Pass::sequence(&asked.step(at), [object.pass.clone().as_step(0)]);
                 Some(OwnPass { pass, rules: own_rules(&object.rules) })
             }
         });

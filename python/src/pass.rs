@@ -11,6 +11,8 @@ use crate::{
     rewrite::{self, OwnRules},
     rules::{Told, judge_own},
     run::{keep, run},
+    schema,
+    spoken::heard,
     stderr::write,
     value,
 };
@@ -18,6 +20,7 @@ use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
+    types::{PyDict, PyTuple},
 };
 use relais::{
     ir::{Function, IRModule, global_kind},
@@ -25,7 +28,10 @@ use relais::{
     pass::RunCx,
     transform::Pass,
 };
-use relais_plugin_api::diagnostics::{PRINTED, PassError, Severity};
+use relais_plugin_api::{
+    diagnostics::{PRINTED, PassError},
+    options::Value,
+};
 use relais_session::pipeline::StatedRules;
 use std::sync::Arc;
 
@@ -43,7 +49,8 @@ pub(crate) struct PyPass {
 impl PyPass {
     /// A pass of a Python function: `kind` is "module", "function" or "prim-func". Or of a list of passes: "sequential".
     #[new]
-    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false))]
+    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false, options = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are those of a constructor in Python")]
     fn make(
         kind: &str,
         run: Bound<'_, PyAny>,
@@ -52,6 +59,7 @@ impl PyPass {
         required: Vec<String>,
         doc: &str,
         changes_interface: bool,
+        options: Option<(Bound<'_, PyAny>, Py<PyAny>)>,
     ) -> PyResult<Self> {
         let required: Vec<&str> = required.iter().map(String::as_str).collect();
         if kind == "sequential" {
@@ -71,25 +79,38 @@ impl PyPass {
         if !run.is_callable() {
             return Err(PyTypeError::new_err("a pass is made of a callable"));
         }
-        let run = run.unbind();
-        let pass = match kind {
-            "module" => Pass::module(name, opt_level, move |module, _| on_module(&run, module)),
-            "function" => {
-                let on = move |module: &Py<PyIrModule>, name: &str, f: &_, _: &RunCx<'_>| {
-                    on_function(&run, (global_kind::FUNCTION, name), f, module)
+        let Some(make) = maker(kind) else {
+            return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass")));
+        };
+        let (py, run) = (run.py(), run.unbind());
+        let pass = match options {
+            None => make(name, opt_level, run, None),
+            Some((schema, build)) => {
+                let (schema, named) = (schema::options(&schema)?, name.to_owned());
+                let with = move |options: &Value| {
+                    Python::attach(|py| {
+                        let given = value::object(py, options).and_then(|values| build.call1(py, (values,)));
+                        let given = given.map_err(|error| keep(py, error))?;
+                        Ok(make(&named, opt_level, run.clone_ref(py), Some(given)))
+                    })
                 };
-                Pass::function_with(name, opt_level, handle_of, on)
+                let blank = make(name, opt_level, py.None(), None);
+                blank.with_options(schema, with).map_err(|error| PyValueError::new_err(error.to_string()))?
             }
-            "prim-func" => {
-                let on = move |module: &Py<PyIrModule>, name: &str, f: &_, _: &RunCx<'_>| {
-                    on_function(&run, (global_kind::PRIM_FUNC, name), f, module)
-                };
-                Pass::prim_func_with(name, opt_level, handle_of, on)
-            }
-            _ => return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass"))),
         };
         let pass = if changes_interface { pass.changing_interface() } else { pass };
         Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new(), required: Vec::new() })
+    }
+
+    /// The same pass with values of its options.
+    #[pyo3(signature = (**options))]
+    fn with_options(slf: &Bound<'_, Self>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let py = slf.py();
+        let this = slf.get();
+        let options = value::entries(options.map(|dict| dict.as_any()), "the options")?;
+        let pass = this.pass.with_values(options, registry(py)?);
+        let pass = pass.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
+        Ok(Self { pass, rules: this.rules.clone(), required: this.required.clone() })
     }
 
     /// The facts about it.
@@ -135,6 +156,45 @@ impl PyPass {
     }
 }
 
+/// Makes a pass of its name, its level, its code, and the object of its options, which the code takes last.
+type Maker = fn(&str, u8, Py<PyAny>, Option<Py<PyAny>>) -> Pass;
+
+/// The function that makes passes of a kind.
+fn maker(kind: &str) -> Option<Maker> {
+    Some(match kind {
+        "module" => |name, opt_level, run, options| {
+            let on = move |module: &IRModule, cx: &RunCx<'_>| heard(cx, || on_module(&run, module, options.as_ref()));
+            Pass::module(name, opt_level, on)
+        },
+        "function" => |name, opt_level, run, options| {
+            let on = move |module: &Py<PyIrModule>, name: &str, f: &_, cx: &RunCx<'_>| {
+                heard(cx, || on_function(&run, (global_kind::FUNCTION, name), f, module, options.as_ref()))
+            };
+            Pass::function_with(name, opt_level, handle_of, on)
+        },
+        "prim-func" => |name, opt_level, run, options| {
+            let on = move |module: &Py<PyIrModule>, name: &str, f: &_, cx: &RunCx<'_>| {
+                heard(cx, || on_function(&run, (global_kind::PRIM_FUNC, name), f, module, options.as_ref()))
+            };
+            Pass::prim_func_with(name, opt_level, handle_of, on)
+        },
+        _ => return None,
+    })
+}
+
+/// The arguments of a pass's code, with the object of its options.
+fn with_options<'py>(
+    py: Python<'py>,
+    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+    options: Option<&Py<PyAny>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let arguments = arguments.into_pyobject(py)?;
+    match options {
+        None => Ok(arguments),
+        Some(options) => Ok(arguments.add(PyTuple::new(py, [options])?)?.cast_into()?),
+    }
+}
+
 impl PyPass {
     /// The passes that it and its members require.
     fn all_required(&self) -> Vec<String> {
@@ -148,20 +208,23 @@ pub(crate) fn say(py: Python<'_>, report: &RunReport) -> PyResult<()> {
         let rec = said.diagnostic.rec();
         if rec.code == PRINTED {
             write(py, &format!("{}\n", rec.message))?;
-        } else if rec.severity >= Severity::WARNING {
-            log::warn(said.to_string());
+        } else {
+            log::diagnostic(rec.severity, said.to_string());
         }
     }
     report.warnings.iter().for_each(log::warn);
     log::hand_over(py)
 }
 
-fn on_module(run: &Py<PyAny>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+fn on_module(run: &Py<PyAny>, module: &IRModule, options: Option<&Py<PyAny>>) -> Result<Option<IRModule>, PassError> {
     Python::attach(|py| {
         let call = || -> PyResult<Option<IRModule>> {
             let given = Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?;
             let context = context::current(py)?;
-            let result = context::scope(py, || run.bind(py).call1((given, context)))?;
+            let result = {
+                let arguments = with_options(py, (given, context), options)?;
+                context::scope(py, || run.bind(py).call1(arguments))?
+            };
             if result.is_none() {
                 return Ok(None);
             }
@@ -185,12 +248,16 @@ fn on_function(
     (kind, name): (u8, &str),
     f: &RArc<Function>,
     module: &Py<PyIrModule>,
+    options: Option<&Py<PyAny>>,
 ) -> Result<Option<Function>, PassError> {
     Python::attach(|py| {
         let call = || -> PyResult<Option<Function>> {
             let given = PyFunction::new(name.to_owned(), kind, f.clone());
             let context = context::current(py)?;
-            let result = context::scope(py, || run.bind(py).call1((given, module, context)))?;
+            let result = {
+                let arguments = with_options(py, (given, module, context), options)?;
+                context::scope(py, || run.bind(py).call1(arguments))?
+            };
             if result.is_none() {
                 return Ok(None);
             }

@@ -29,6 +29,12 @@ impl PyPassInfo {
         Ok(Self { opt_level, name, required, kind: "module".into(), plugin: None })
     }
 
+    /// The part of its name after the last dot: TVM's, for passes that TVM has.
+    #[getter]
+    fn short_name(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or(&self.name)
+    }
+
     fn __repr__(&self) -> String {
         let Self { opt_level, name, required, .. } = self;
         format!("PassInfo(opt_level={opt_level}, name={name:?}, required={required:?})")

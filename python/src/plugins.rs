@@ -29,7 +29,9 @@ fn found() -> MutexGuard<'static, Found> {
 /// The plugins that are linked into the package and those that a search finds.
 fn look(search: &Search) -> Result<&'static Registry, Error> {
     // Plugins that were opened stay open, and objects of Python may outlive any other holder.
-    Ok(Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new()))))
+    let registry = Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new())));
+    log::know(registry.plugins().map(|provider| provider.records().plugin.name.as_str()));
+    Ok(registry)
 }
 
 fn warn_of_refused(registry: &Registry) {

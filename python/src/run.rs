@@ -190,8 +190,12 @@ pub(crate) fn run<T: Send>(
     let result = begun.and_then(|()| {
         py.detach(|| {
             let pool = pool(threads)?;
-            let options =
-                ManagerOptions { progress: Some(&*state), cancel: Some(&state.cancel), ..ManagerOptions::default() };
+            let options = ManagerOptions {
+                progress: Some(&*state),
+                cancel: Some(&state.cancel),
+                remarks: log::remarks(),
+                ..ManagerOptions::default()
+            };
             let work = || within(&state, || work(&options));
             Ok(match pool {
                 Some(pool) => with_threads(pool, work),

@@ -104,6 +104,18 @@ fn text(object: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     object.extract().map_err(|_| wrong(object, &format!("a name in {what}"), "a str"))
 }
 
+/// A number of things, as an argument.
+#[derive(Clone, Copy)]
+pub(crate) struct Count(pub u64);
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        whole(&object, "`n`", i64::MAX).map(Self)
+    }
+}
+
 /// A whole number from 0 to a limit.
 pub(crate) fn whole<T: TryFrom<i64>>(object: &Bound<'_, PyAny>, what: &str, most: i64) -> PyResult<T> {
     let object = &plain(object, false)?;
@@ -139,4 +151,27 @@ pub(crate) fn external_data(name: &str) -> PyResult<ExternalData> {
         "never" => Ok(ExternalData::Inline),
         _ => Err(PyValueError::new_err("`external_data` must be \"auto\", \"keep\", \"always\" or \"never\"")),
     }
+}
+
+/// A value as a Python object.
+pub(crate) fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    let object = match value {
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Int(value) => value.into_pyobject(py)?.into_any(),
+        Value::Float(value) => value.into_pyobject(py)?.into_any(),
+        Value::Str(value) => value.into_pyobject(py)?.into_any(),
+        Value::List(items) => {
+            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Struct(entries) => {
+            let dict = PyDict::new(py);
+            for (key, value) in entries {
+                dict.set_item(key, object(py, value)?)?;
+            }
+            dict.into_any()
+        }
+        _ => return Err(PyTypeError::new_err("the option has a value of a later version")),
+    };
+    Ok(object.unbind())
 }
