@@ -270,9 +270,8 @@ impl PyIrModule {
     /// A module with the functions of another one put in, or in the place of those of their names.
     fn update(&self, other: &Self) -> Self {
         let mut module = self.module.clone();
-        for global in other.module.globals() {
-            module.set_global(&global.name, global.kind, global.body().clone());
-        }
+        let globals = other.module.globals().iter();
+        module.set_globals(globals.map(|global| (global.name.as_str(), global.kind, global.body().clone())));
         Self::new(module, self.origin.clone())
     }
 

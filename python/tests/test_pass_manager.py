@@ -701,7 +701,7 @@ def test_modules_are_updated_and_pickled(module, two):
 
 def test_a_function_that_calls_others_is_pickled_with_its_module():
     lowered = relais.parse("""prim @k(%x: Tensor[(2), float32]) -> (%y: Tensor[(2), float32]) { %y[0] = %x[1]; }
-def @main(%x: Tensor[(2), float32]) #[opset = {"": 17}] { %y = @k(%x) : Tensor[(2), float32]; %y }
+def @main(%x: Tensor[(2), float32]) #[opset = {"": 17}] { %y = @k(%x); %y }
 """)
     assert pickle.loads(pickle.dumps(lowered)) == lowered
     assert pickle.loads(pickle.dumps(lowered["k"])) == lowered["k"]

@@ -79,7 +79,7 @@ mod unix {
         }
     }
 
-    /// Who sent a signal.
+    /// The sender of a signal.
     #[derive(Clone, Copy, PartialEq)]
     enum Sender {
         /// The system, because of an instruction.
@@ -91,7 +91,7 @@ mod unix {
 
     impl Sender {
         fn of(info: *mut libc::siginfo_t) -> Self {
-            // SAFETY: the system gives handlers of this kind a valid structure, and with such a code the number of a process.
+            // SAFETY: the system gives handlers of this kind a valid structure, and with these codes the number of a process.
             unsafe {
                 match info.as_ref() {
                     None => Self::System,

@@ -122,7 +122,7 @@ impl AdditionRecord {
         Ok(Self { parts: OperatorRecord::new(read_operator(fields, start)?, section), priority, target })
     }
 
-    /// What it adds to: domain, name and first version of the operator, and the target.
+    /// The key of what it adds to: domain, name and first version of the operator, and the target.
     pub(super) fn key(&self) -> (&str, &str, u32, &str) {
         (&self.parts.domain, &self.parts.name, self.parts.since_version, &self.target)
     }

@@ -192,22 +192,27 @@ impl IRModule {
 
     /// As [`set_function`](Self::set_function) for many, in one pass over the module.
     pub fn set_functions<'a>(&mut self, functions: impl IntoIterator<Item = (&'a str, RArc<Function>)>) {
-        let mut new: HashMap<&str, RArc<Function>> = HashMap::new();
+        self.set_globals(functions.into_iter().map(|(name, body)| (name, global_kind::FUNCTION, body)));
+    }
+
+    /// As [`set_global`](Self::set_global) for many, in one pass over the module; of one name, the last counts.
+    pub fn set_globals<'a>(&mut self, globals: impl IntoIterator<Item = (&'a str, u8, RArc<Function>)>) {
+        let mut new: HashMap<&str, (u8, RArc<Function>)> = HashMap::new();
         let mut names = Vec::new();
-        for (name, mut function) in functions {
-            share_constants(&mut function);
+        for (name, kind, mut body) in globals {
+            share_constants(&mut body);
             names.push(name);
-            new.insert(name, function);
+            new.insert(name, (kind, body));
         }
         for global in self.globals.iter_mut() {
-            if let Some(function) = new.remove(global.name.as_str()) {
-                (global.kind, global.body) = (global_kind::FUNCTION, function);
+            if let Some((kind, body)) = new.remove(global.name.as_str()) {
+                (global.kind, global.body) = (kind, body);
             }
         }
         self.version += 1;
         for name in names {
-            if let Some(body) = new.remove(name) {
-                self.globals.push(Global { name: name.into(), kind: global_kind::FUNCTION, body });
+            if let Some((kind, body)) = new.remove(name) {
+                self.globals.push(Global { name: name.into(), kind, body });
             }
         }
     }

@@ -266,7 +266,7 @@ impl Touch {
         let of_loop = |span: &Option<Span>| matches!(span, Some(Span::Of(of, _)) if params.contains(of));
         // A diagonal is not all of its square.
         self.is_whole &= self.spans.iter().filter(|span| of_loop(span)).count() <= 1;
-        // What a turn carries is not known: it may never be below its limit.
+        // The values that a turn carries are not known: one may never be below its limit.
         let carried = params.get(1..).unwrap_or_default();
         self.is_whole &= !self.limits.iter().any(|(of, _)| carried.contains(of));
         let limits = self.limits.iter().filter(|(of, _)| params.first() == Some(of)).map(|&(_, limit)| limit);

@@ -461,7 +461,7 @@ impl Overwrites {
                     count = b.op(CoreOp::Min, &[given, count]);
                 }
                 if self.random.next(3) == 0 {
-                    // What a turn carries, up or down.
+                    // The carried value goes up or down.
                     let first = b.index(self.random.next(9) as i64);
                     let [_] = b.fold(start, count, [first], |b, variable, [carried]| {
                         self.variables.extend([variable, carried]);
