@@ -278,11 +278,14 @@ impl Pass {
     /// Returns an error if it has no such options, they do not take these values, or the pass cannot be made.
     pub fn with_values(&self, options: Vec<(String, Value)>, base: &dyn Catalogue) -> Result<Self, Faults> {
         let mut library = PassLibrary::new(base);
-        // By a name that no other pass can have.
+        // By a name that no other pass can have, and that messages do not say.
         let name = self.held.facts.name.clone();
-        let alone = self.clone().with(|facts| facts.name = format!("{name} of this program"));
-        library.register(&alone);
-        let named = library.get_pass_with(&alone.held.facts.name, options)?;
+        let apart = format!("{name} of this program");
+        library.register(&self.clone().with(|facts| facts.name.clone_from(&apart)));
+        let named = library.get_pass_with(&apart, options).map_err(|mut faults| {
+            faults.list.iter_mut().for_each(|fault| fault.message = fault.message.replace(&apart, &name));
+            faults
+        })?;
         Ok(named.with(|facts| facts.name = name))
     }
 

@@ -105,8 +105,9 @@ def test_values_that_options_do_not_take(module):
         ({"limit": 1, "nothing": 2}, "no option `nothing`"),
         ({"limit": True}, "must be an integer"),
     ):
-        with pytest.raises(relais.PipelineError, match=words):
+        with pytest.raises(relais.PipelineError, match=words) as raised:
             whole.with_options(**given)(module)
+        assert "of this program" not in str(raised.value)
     with pytest.raises(relais.RelaisError, match="limit"):
         whole(module)
     assert seen == []

@@ -65,17 +65,23 @@ mod unix {
         if sender != Sender::OtherProcess {
             tell_once(place, info, context, sender);
         }
-        // SAFETY: actions that the system gave are set, and both functions may be called in a handler.
+        // A handler for bad accesses may count on the instruction to come again, which only the system's do. An abortion ends
+        // the process after any handler.
+        let before = BEFORE[place].get().filter(|_| sender == Sender::System || signal == libc::SIGABRT);
+        // SAFETY: actions that the system gave are set, and the functions may be called in a handler.
         unsafe {
-            match BEFORE[place].get().filter(|_| sender == Sender::System) {
-                // It comes again where it came from.
-                Some(before) => libc::sigaction(signal, before, null_mut()),
+            match before {
+                Some(before) => {
+                    libc::sigaction(signal, before, null_mut());
+                }
                 None => {
                     libc::signal(signal, libc::SIG_DFL);
-                    // Handled when this returns.
-                    libc::raise(signal)
                 }
-            };
+            }
+            if sender != Sender::System {
+                // Handled when this returns.
+                libc::raise(signal);
+            }
         }
     }
 

@@ -363,8 +363,8 @@ impl From<String> for PassError {
     }
 }
 
-/// Errors that code of passes meets often become failures of the pass by `?`, with their texts. There is no conversion from
-/// all errors: a [`PassError`] is one, too.
+/// With `?`, an error of one of these types becomes a failure of the pass, with its text. There is no conversion from all
+/// errors: a [`PassError`] is one, too.
 macro_rules! from_errors {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for PassError {
