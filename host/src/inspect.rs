@@ -482,6 +482,7 @@ fn names(records: &Records) -> Vec<(&'static str, String)> {
     all.extend(own.chain(evaluators).map(|name| ("evaluator", name)));
     all.extend(records.options.iter().map(|option| ("option", option.name.clone())));
     all.extend(records.instruments.iter().map(|instrument| ("instrument", instrument.name.clone())));
+    all.extend(records.analyses.iter().map(|analysis| ("analysis", analysis.name.clone())));
     all.extend(records.pipelines.iter().map(|pipeline| ("pipeline", pipeline.name.clone())));
     all
 }

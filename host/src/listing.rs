@@ -4,7 +4,7 @@ use crate::{
     instruments::{BuiltIn, built_in as built_in_instruments},
     ir::attr_kind,
     options::{OptionSchema, ValueKind},
-    pass::{Catalogue, InstrumentFacts},
+    pass::{AnalysisFacts, Catalogue, InstrumentFacts},
     pipeline::BUILT_IN,
     plugin::{AdditionRecord, AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
     registry::{Provider, Registry},
@@ -36,6 +36,8 @@ pub enum Listed {
     Pipelines,
     /// Rules of passes that consist of them.
     Rules,
+    /// Analyses, those of the host too.
+    Analyses,
 }
 
 /// A rule of a pass that consists of rules.
@@ -138,6 +140,7 @@ pub fn list_json(registry: &Registry, what: Listed) -> Value {
                 })
             })
             .collect(),
+        Listed::Analyses => Catalogue::analyses(registry).iter().map(analysis_json).collect(),
         Listed::Rules => {
             let rules = registry.passes().flat_map(|(pass, provider)| {
                 let json = move |it: ListedRule| json!({ "name": it.name, "text": it.text, "pass": pass.name });
@@ -178,6 +181,7 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "extends": pass.extends,
         "before": pass.before,
         "after": pass.after,
+        "preserves": pass.preserves,
         "doc": pass.doc,
         "rules": rules_of(pass).into_iter().map(|it| json!({ "name": it.name, "text": it.text })).collect::<Vec<_>>(),
         "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
@@ -203,6 +207,18 @@ pub fn operator_json(op: &OperatorRecord) -> Value {
         "macs": (!schema.macs.is_empty()).then_some(schema.macs),
         "body": (!schema.body.is_empty()).then_some(schema.body),
         "doc": op.doc(),
+    })
+}
+
+/// An analysis, as its record describes it.
+pub fn analysis_json(analysis: &AnalysisFacts) -> Value {
+    json!({
+        "name": analysis.name,
+        "plugin": (!analysis.plugin.is_empty()).then_some(&analysis.plugin),
+        "of": analysis.subject.name(),
+        "depends": analysis.depends.name(),
+        "lists": analysis.lists.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect::<Vec<_>>(),
+        "doc": analysis.doc,
     })
 }
 

@@ -14,8 +14,8 @@ use crate::{
     options::{OptionError, OptionSchema},
     pass::Candidate,
     plugin::{
-        AdditionRecord, Discovery, FoundPlugin, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord,
-        PluginRecord, Refusal, RefusedPlugin,
+        AdditionRecord, AnalysisRecord, Discovery, FoundPlugin, InstrumentRecord, OperatorRecord, PassRecord,
+        PipelineRecord, PluginRecord, Refusal, RefusedPlugin,
     },
     words::nearest,
 };
@@ -53,6 +53,7 @@ struct Inner {
     names: Names,
     instruments: Names,
     pipelines: Names,
+    analyses: Names,
     operators: Operators,
     options: BTreeMap<String, Vec<(usize, usize)>>,
 }
@@ -127,6 +128,7 @@ impl Registry {
         let names = Names::new(Named::Pass, &providers);
         let instruments = Names::new(Named::Instrument, &providers);
         let pipelines = Names::new(Named::Pipeline, &providers);
+        let analyses = Names::new(Named::Analysis, &providers);
         let operators = Operators::new(&providers);
         Self(Arc::new(Inner {
             providers,
@@ -136,6 +138,7 @@ impl Registry {
             names,
             instruments,
             pipelines,
+            analyses,
             operators,
             options,
         }))
@@ -279,6 +282,31 @@ impl Registry {
     /// Returns the plugin that provides an instrument, and the instrument's place in it.
     pub(crate) fn provider_of_instrument(&self, name: &str) -> Result<(&Arc<Provider>, usize), ResolveError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
+        Ok((&self.0.providers[plugin], index))
+    }
+
+    /// All analyses of plugins, by full name, with their plugins.
+    pub fn analyses(&self) -> impl Iterator<Item = (&AnalysisRecord, &Provider)> {
+        let mut analyses: Vec<(&AnalysisRecord, &Provider)> = Vec::new();
+        for provider in self.plugins() {
+            analyses.extend(provider.records.analyses.iter().map(|analysis| (analysis, provider)));
+        }
+        analyses.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        analyses.into_iter()
+    }
+
+    /// The record and the plugin of an analysis of a plugin, by full or short name.
+    ///
+    /// # Errors
+    /// Returns an error if nothing provides it, several plugins do, or the short name is ambiguous.
+    pub fn analysis(&self, name: &str) -> Result<(&AnalysisRecord, &Provider), ResolveError> {
+        let (provider, index) = self.provider_of_analysis(name)?;
+        Ok((&provider.records.analyses[index], provider))
+    }
+
+    /// Returns the plugin that provides an analysis, and the place of the analysis in it.
+    pub(crate) fn provider_of_analysis(&self, name: &str) -> Result<(&Arc<Provider>, usize), ResolveError> {
+        let (plugin, index) = self.0.analyses.find(name, &self.0.providers, &self.0.refused)?;
         Ok((&self.0.providers[plugin], index))
     }
 

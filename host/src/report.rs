@@ -4,6 +4,7 @@ use crate::{
     files::{Destination, FileError},
     ir::{Function, IRModule, Tensor, is_initializer, kind, operator_counts},
     manager::{Fate, RunReport, Statistic},
+    pass::AnalysisUse,
     table::{Columns, GAP},
     words::bytes,
 };
@@ -210,11 +211,21 @@ pub fn report_json(report: &RunReport) -> Value {
         .map(|(instrument, findings)| json!({ "instrument": instrument, "data": findings.data }))
         .collect();
     let stopped = report.stopped_after.as_ref();
+    let analysis = |it: &AnalysisUse| {
+        json!({
+            "computed": it.computed,
+            "reused": it.reused,
+            "preserved": it.preserved,
+            "seconds": it.took.as_secs_f64(),
+        })
+    };
+    let analyses: Map<String, Value> = report.analyses.iter().map(|(name, it)| (name.clone(), analysis(it))).collect();
     json!({
         "passes": executions,
         "diagnostics": said,
         "warnings": report.warnings,
         "statistics": statistics,
+        "analyses": analyses,
         "instruments": findings,
         "seconds": report.elapsed.as_secs_f64(),
         "stopped_after": stopped.map(|(execution, pass)| json!({ "execution": execution, "pass": pass })),

@@ -26,8 +26,9 @@ use crate::{
     manager::{self, ContextBuilder, Failure, ManagerOptions, RunReport, resolve_nested, run_nested},
     options::OptionSchema,
     pass::{
-        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass, OperatorName, PassContext,
-        PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope, Shown,
+        AnalysisFacts, Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass,
+        OperatorName, PassContext, PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope,
+        Shown,
     },
     pipeline::{Callee, Faults, PassInstance, Pipeline, defaults, mandatory},
     words::nearest,
@@ -35,6 +36,7 @@ use crate::{
 use abi_stable::std_types::RArc;
 use own::{Checked, OwnGlobals, OwnModule, OwnSequence, Serial, Unmade};
 use relais_plugin_api::{
+    analysis::{AnalysisObject, SubjectRec},
     boundary::record::{Level, Phase},
     diagnostics::PassError,
     infer::TypeRelations,
@@ -361,6 +363,7 @@ impl Pass {
             runtime: String::new(),
             origin: PassOwner::Program,
             changes_interface: None,
+            preserves: Vec::new(),
             options: Vec::new(),
             doc: String::new(),
         };
@@ -558,6 +561,23 @@ impl Catalogue for PassLibrary<'_> {
 
     fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         self.base.get().create_instrument(name, options)
+    }
+
+    fn analyses(&self) -> Vec<AnalysisFacts> {
+        self.base.get().analyses()
+    }
+
+    fn analysis(&self, name: &str) -> Result<AnalysisFacts, NoPass> {
+        self.base.get().analysis(name)
+    }
+
+    fn compute_analysis(
+        &self,
+        analysis: &AnalysisFacts,
+        of: &SubjectRec<'_>,
+        cx: &RunCx<'_>,
+    ) -> Result<AnalysisObject, PassError> {
+        self.base.get().compute_analysis(analysis, of, cx)
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {

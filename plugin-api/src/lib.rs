@@ -37,7 +37,7 @@
 //! | a pass over modules | [`module_pass`](prelude::module_pass) | [`IRModule`](ir::IRModule), [`PassCx`](pass::PassCx) |
 //! | a sequence of passes | [`sequential_pass`](prelude::sequential_pass) | [`Step`](pass::Step) |
 //! | options of these | [`PassOptions`](prelude::PassOptions), [`config_option`](prelude::config_option) | [`options`] |
-//! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree), [`Subgraph`](ir::Subgraph) |
+//! | an analysis | [`analysis`](prelude::analysis) | [`Analysis`](analysis::Analysis), [`AnalysisCx`](analysis::AnalysisCx), [`Lists`](ir::Lists); [`Users`](ir::Users), [`BlockTree`](ir::BlockTree), [`Liveness`](ir::Liveness) and [`UseCounts`](ir::UseCounts) are there |
 //! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects), [`op::shapes`] |
 //! | parts of another's operator: kernels, layouts, … | [`additions`](prelude::additions) | [`Addition`](op::Addition) |
 //! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
@@ -70,7 +70,7 @@ pub mod prim;
 pub mod testing;
 
 #[doc(inline)]
-pub use relais_boundary::{context, instrument, options, pass};
+pub use relais_boundary::{analysis, context, instrument, options, pass};
 #[doc(inline)]
 pub use relais_ir::{diagnostics, text};
 #[doc(inline)]
@@ -80,17 +80,17 @@ pub use relais_ops::{build, facts, interpret, rewrite};
 pub mod ir {
     #[doc(inline)]
     pub use relais_ir::{
-        Action, Analysis, Attr, AttrData, AttrRec, AttrValue, Attrs, Blob, BlockId, BlockRec, BlockTree, CallView,
+        Action, AnyNumbers, Attr, AttrData, AttrRec, AttrValue, Attrs, Blob, BlockId, BlockRec, BlockTree, CallView,
         Children, ConstForm, ConstId, Copier, Declined, Difference, Dim, DimRec, Dims, Editor, ElemType, Entry, Expr,
         ExprFunctor, ExprMutator, ExprVisitor, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, Fault, FaultCode, Fuel, Function,
         FunctionView, Global, Hash64, IR_VERSION, IRModule, IfView, Imm, InlineError, Inlined, InternTable, LetForm,
-        MAIN, MOST_NEW_PARTS, MOST_NEW_TYPES, MOST_TYPE_PARTS, Memo, ModuleAttr, NewTypes, NodeId, NodeRec,
-        OUTPUT_NAMES, OUTPUT_TYPES, OpId, OpRec, PRIMITIVE, RArc, Rebuild, RebuildCx, Retain, SHADOWS, SideList,
-        SideTable, Source, Span, StrId, Subgraph, Subst, Tensor, TensorError, Type, TypeId, TypeRec, UseCounts, Users,
-        Verifier, Walk, WalkStep, Words, attr_flag, attr_kind, description, element_count, equal, equal_functions,
-        flag, global_kind, inline_functions, inline_some_functions, is_initializer, is_same_domain, kind, list_policy,
-        module_attr_kind, normal_domain, operator_counts, packed, recursive, table_key, table_policy, type_kind,
-        verify, verify_arena, verify_function,
+        Lists, Liveness, MAIN, MOST_NEW_PARTS, MOST_NEW_TYPES, MOST_TYPE_PARTS, Memo, ModuleAttr, NewTypes, NodeId,
+        NodeRec, Numbers, OUTPUT_NAMES, OUTPUT_TYPES, OpId, OpRec, PRIMITIVE, RArc, Rebuild, RebuildCx, Retain,
+        SHADOWS, SideList, SideTable, Source, Span, StrId, Subgraph, Subst, Tensor, TensorError, Type, TypeId, TypeRec,
+        UseCounts, Users, Verifier, Walk, WalkStep, Words, attr_flag, attr_kind, description, element_count, equal,
+        equal_functions, flag, global_kind, inline_functions, inline_some_functions, is_initializer, is_same_domain,
+        kind, list_policy, module_attr_kind, normal_domain, operator_counts, packed, recursive, table_key,
+        table_policy, type_kind, verify, verify_arena, verify_function,
     };
 }
 
@@ -133,6 +133,7 @@ pub mod __private {
     pub use abi_stable::library::LibHeader;
     pub use inventory;
     pub use relais_boundary::{
+        analysis::compute,
         entry::{
             InstrumentImpl, Item, PassImpl, PluginImpl, Registration, create, create_instrument, lib_header, root,
         },
@@ -143,8 +144,8 @@ pub mod __private {
         },
         pass::{REWRITES, drive},
         record::{
-            InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, SampleSpec, Spec, StatisticSpec,
-            pass_flag,
+            AnalysisSpec, Depends, InstrumentSpec, Level, ListSpec, PassSpec, Phase, PipelineSpec, PluginSpec,
+            SampleSpec, Spec, StatisticSpec, pass_flag,
         },
     };
     pub use relais_ops::{

@@ -1,6 +1,6 @@
 //! The names that sources of passes use most: `use relais_plugin_api::prelude::*;`.
 //!
-//! There are at most 44: all macros, and what passes of every kind need. Other names are imported from their modules,
+//! There are at most 45: all macros, and what passes of every kind need. Other names are imported from their modules,
 //! as in `use relais_plugin_api::{ir::{Walk, WalkStep}, prelude::*};`:
 //!
 //! | names | module |
@@ -23,6 +23,6 @@ pub use crate::{
     rewrite::{Rewrite, RewriteCx},
 };
 pub use relais_plugin_api_macros::{
-    PassOptions, additions, config_option, evaluators, function_pass, instrument, module_pass, operators, pipeline,
-    plugin, prim_func_pass, rewrite_pass, rule_pass, sequential_pass,
+    PassOptions, additions, analysis, config_option, evaluators, function_pass, instrument, module_pass, operators,
+    pipeline, plugin, prim_func_pass, rewrite_pass, rule_pass, sequential_pass,
 };

@@ -150,6 +150,7 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
         "instruments" => Listed::Instruments,
         "pipelines" => Listed::Pipelines,
         "rules" => Listed::Rules,
+        "analyses" => Listed::Analyses,
         _ => return Err(PyValueError::new_err(format!("`{kind}` cannot be listed"))),
     };
     let registry = registry(py)?;

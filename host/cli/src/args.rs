@@ -532,6 +532,7 @@ pub(crate) enum What {
     Instruments,
     Pipelines,
     Rules,
+    Analyses,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use relais::{
     ir::attr_kind,
     listing::{Listed, ListedInstrument, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     options::{OptionSchema, ValueKind},
-    pass::Catalogue,
+    pass::{AnalysisFacts, Catalogue},
     pipeline::{BUILT_IN, built_in},
     plugin::{AdditionRecord, AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
@@ -62,6 +62,12 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             });
             (vec!["instrument", "options", "plugin", ""], rows.collect())
         }
+        What::Analyses => {
+            let rows = Catalogue::analyses(&registry).into_iter().map(|it| {
+                vec![it.name.clone(), it.subject.name().into(), plugin_of_analysis(&it).into(), first_line(&it.doc)]
+            });
+            (vec!["analysis", "of", "plugin", ""], rows.collect())
+        }
         What::Rules => {
             let rows = registry.passes().flat_map(|(pass, provider)| {
                 let row = |ListedRule { name, text }| {
@@ -91,6 +97,7 @@ fn listed(what: What) -> Listed {
         What::Instruments => Listed::Instruments,
         What::Pipelines => Listed::Pipelines,
         What::Rules => Listed::Rules,
+        What::Analyses => Listed::Analyses,
     }
 }
 
@@ -142,6 +149,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         found.extend(facts.map(|facts| describe_instrument(&facts.into())));
     }
     found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
+    found.extend(Catalogue::analysis(&registry, name).ok().map(|facts| describe_analysis(&facts)));
     let pipeline = registry.pipeline(name);
     if let Ok((record, provider)) = &pipeline {
         found.push(describe_pipeline(record, Some(provider)));
@@ -149,7 +157,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     if !found.is_empty() {
         return terminal::print(&format!("{}\n", found.join("\n").trim_end()));
     }
-    let faults = [pass.err(), instrument.err(), pipeline.err()];
+    let faults = [pass.err(), instrument.err(), pipeline.err(), registry.analysis(name).err()];
     let fault = faults.into_iter().flatten().find(|error| !matches!(error, ResolveError::Unknown { .. }));
     Err(fault.map_or_else(|| unknown(&registry, name), CliError::new))
 }
@@ -166,6 +174,7 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     known.extend(registry.operators().map(|(op, _)| operator_name(op)));
     known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
     known.extend(instruments(registry).into_iter().map(|it| it.name));
+    known.extend(Catalogue::analyses(registry).into_iter().map(|it| it.name));
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
     known.extend(registry.pipelines().map(|(pipeline, _)| pipeline.name.clone()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
@@ -194,6 +203,7 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("before", pass.before.join(", "));
     line("after", pass.after.join(", "));
     line("members", pass.members.join(", "));
+    line("preserves", pass.preserves.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
     out.push_str(&describe_rules(pass));
@@ -223,6 +233,22 @@ fn origin(it: &ListedInstrument) -> String {
 pub(super) fn describe_instrument(it: &ListedInstrument) -> String {
     let ListedInstrument { name, doc, options, .. } = it;
     format!("instrument {name}\n  plugin   {}\n{}{}", origin(it), paragraph(doc), describe_options(options))
+}
+
+fn plugin_of_analysis(analysis: &AnalysisFacts) -> &str {
+    if analysis.plugin.is_empty() { BUILT_IN_PLUGIN } else { &analysis.plugin }
+}
+
+pub(super) fn describe_analysis(it: &AnalysisFacts) -> String {
+    let (plugin, depends) = (plugin_of_analysis(it), it.depends.name());
+    let mut out = format!("analysis {}\n  of       {}\n", it.name, it.subject.name());
+    writeln!(out, "  depends  on {depends}\n  plugin   {plugin}").expect("a string takes everything");
+    out.push_str(&paragraph(&it.doc));
+    for (i, (name, doc)) in it.lists.iter().enumerate() {
+        let headline = if i == 0 { "\nlists\n" } else { "" };
+        writeln!(out, "{headline}  {name:<8} {doc}").expect("a string takes everything");
+    }
+    out
 }
 
 pub(super) fn describe_pipeline(pipeline: &PipelineRecord, provider: Option<&Provider>) -> String {
@@ -405,6 +431,7 @@ fn describe_plugin(provider: &Provider) -> String {
     line("adds to", added.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", "));
     let instruments = records.instruments.iter().map(|instrument| instrument.name.as_str());
     line("instruments", instruments.collect::<Vec<_>>().join(", "));
+    line("analyses", records.analyses.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", "));
     let pipelines = records.pipelines.iter().map(|pipeline| pipeline.name.as_str());
     line("pipelines", pipelines.collect::<Vec<_>>().join(", "));
     out.push_str(&paragraph(&plugin.description));

@@ -1,12 +1,12 @@
 //! The report of `relais plugin check` on a file, as text and as JSON.
 
 use super::list::{
-    describe_addition, describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline,
-    paragraph,
+    describe_addition, describe_analysis, describe_instrument, describe_operator, describe_option, describe_pass,
+    describe_pipeline, paragraph,
 };
 use relais::{
     inspect::{Inspection, Objection},
-    listing::{ListedInstrument, addition_json, operator_json, option_json, pass_json},
+    listing::{ListedInstrument, addition_json, analysis_json, operator_json, option_json, pass_json},
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };
 use serde_json::{Value, json};
@@ -131,6 +131,7 @@ fn records_text(records: &Records) -> Vec<String> {
             options: instrument.options.clone(),
         })
     }));
+    parts.extend(records.analyses.iter().map(|it| describe_analysis(&it.facts(&records.plugin.name))));
     parts.extend(records.pipelines.iter().map(|pipeline| describe_pipeline(pipeline, None)));
     parts
 }
@@ -183,6 +184,9 @@ pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
             "doc": instrument.doc,
             "options": instrument.options.iter().map(option_json).collect::<Vec<_>>(),
         })).collect::<Vec<_>>()),
+        "analyses": records.map(|records| {
+            records.analyses.iter().map(|it| analysis_json(&it.facts(&records.plugin.name))).collect::<Vec<_>>()
+        }),
         "pipelines": records.map(|records| records.pipelines.iter().map(|pipeline| json!({
             "name": pipeline.name,
             "text": pipeline.toml,

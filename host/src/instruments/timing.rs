@@ -2,7 +2,7 @@
 
 use super::{BuiltIn, choice};
 use crate::{
-    pass::{InstrumentFindings, PassInfo, PassInstrument},
+    pass::{AnalysisUse, InstrumentFindings, PassInfo, PassInstrument},
     table::{indented, table},
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
@@ -17,7 +17,8 @@ inventory::submit! {
     BuiltIn {
         name: "timing",
         doc: "Measures how long passes take, with what runs within them (total) and without (own).\n\
-              The driver's type inference stands apart, as `(types)`; what other instruments and the verifier take \
+              The driver's type inference stands apart, as `(types)`, and so do analyses, by their names, within the \
+              pass that first asked for them; what other instruments and the verifier take \
               counts for the sequence around a pass.",
         options: || vec![choice("format", "how the times are shown", &[
             ("tree", "what runs within what, in order"),
@@ -54,7 +55,7 @@ pub struct Timing {
 /// A pass that ran, or part of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timed {
-    /// The pass; `(types)` is the driver's type inference.
+    /// The pass; `(types)` is the driver's type inference, and an analysis is in parentheses, too.
     pub name: String,
     /// How deep it is nested.
     pub depth: usize,
@@ -143,6 +144,19 @@ impl PassInstrument for Timing {
             *beyond += duration;
             let at = *at;
             state.done[at].own += duration;
+        }
+    }
+
+    fn analysed(&self, _pass: &PassInfo<'_>, analysis: &str, used: &AnalysisUse) {
+        if used.computed == 0 {
+            return;
+        }
+        let mut state = self.lock();
+        let depth = state.open.len();
+        let name = format!("({analysis})");
+        state.done.push(Timed { name, depth, total: used.took, own: used.took });
+        if let Some(&Open { at, .. }) = state.open.last() {
+            state.done[at].own += used.took;
         }
     }
 

@@ -1,15 +1,24 @@
 //! The registry as the catalogue against which pipelines are resolved.
 
+use super::services::compute_analysis;
 use crate::{
     pass::{
-        Catalogue, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts, PassInstrument, PassOwner,
-        PluginFacts, RunnablePass,
+        AnalysisFacts, Candidate, Catalogue, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts,
+        PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, built_in_analysis,
     },
     pipeline::{Disk, Files, NamedPipeline, PipelineSpec, extension_points, spec::PluginDemand},
     plugin::{Discovery, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
+    words::nearest,
 };
-use relais_plugin_api::{diagnostics::PassError, facts::OpFactsTable, infer::TypeRelations, options::Value};
+use relais_plugin_api::{
+    analysis::{AnalysisObject, BUILT_IN, SubjectRec},
+    boundary::guard::caught,
+    diagnostics::PassError,
+    facts::OpFactsTable,
+    infer::TypeRelations,
+    options::Value,
+};
 use std::{
     collections::BTreeSet,
     io,
@@ -35,6 +44,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         runtime: record.runtime.clone(),
         origin: PassOwner::Plugin,
         changes_interface: record.changes_interface.clone(),
+        preserves: record.preserves.clone(),
         options: record.options.clone(),
         doc: record.doc.clone(),
     })
@@ -213,6 +223,51 @@ impl Catalogue for Registry {
             Ok(made) => Ok(Arc::new(made)),
             Err(error) => Err(not_made(error)),
         }
+    }
+
+    fn analyses(&self) -> Vec<AnalysisFacts> {
+        let of_plugins =
+            Registry::analyses(self).map(|(record, provider)| record.facts(&provider.records().plugin.name));
+        let mut all: Vec<AnalysisFacts> = BUILT_IN.iter().map(|it| it.spec.into()).chain(of_plugins).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn analysis(&self, name: &str) -> Result<AnalysisFacts, NoPass> {
+        let own = built_in_analysis(name);
+        if let Some(own) = own.filter(|own| own.spec.name == name) {
+            return Ok(own.spec.into());
+        }
+        match (own, Registry::analysis(self, name)) {
+            (None, Ok((record, provider))) => Ok(record.facts(&provider.records().plugin.name)),
+            (Some(own), Err(ResolveError::Unknown { .. })) => Ok(own.spec.into()),
+            (Some(own), Ok((record, provider))) => Err(NoPass::Ambiguous(vec![
+                Candidate { name: record.name.clone(), plugin: provider.records().plugin.name.clone() },
+                Candidate { name: own.spec.name.to_owned(), plugin: String::new() },
+            ])),
+            (None, Err(ResolveError::Unknown { .. })) => {
+                let all = Catalogue::analyses(self);
+                let short = |name: &str| name.rsplit_once('.').map(|(_, short)| short.to_owned());
+                let names: Vec<String> =
+                    all.into_iter().flat_map(|it| short(&it.name).into_iter().chain([it.name])).collect();
+                Err(NoPass::Unknown(nearest(name, names.iter().map(String::as_str))))
+            }
+            (_, Err(error)) => Err(stands_for_none(error)),
+        }
+    }
+
+    fn compute_analysis(
+        &self,
+        analysis: &AnalysisFacts,
+        of: &SubjectRec<'_>,
+        cx: &RunCx<'_>,
+    ) -> Result<AnalysisObject, PassError> {
+        if let Some(own) = built_in_analysis(&analysis.name).filter(|own| own.spec.name == analysis.name) {
+            let computed = caught(|| (own.compute)(of))?;
+            let other = || PassError::new(format_args!("`{}` is an analysis of another unit", analysis.name));
+            return computed.ok_or_else(other);
+        }
+        compute_analysis(self, &analysis.name, of, cx)
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {

@@ -129,7 +129,7 @@ impl PassHandle {
     }
 
     fn start<'a>(&'a self, cx: &'a RunCx<'a>) -> Run<'a> {
-        Run::new(cx, &self.registry, self.plugin(), self.record())
+        Run::new(cx, &self.registry, self.plugin(), &self.record().statistics)
     }
 
     fn call<T>(

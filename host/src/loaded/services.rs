@@ -5,16 +5,17 @@ use crate::{
     manager::{ContextBuilder, resolve_nested, run_nested},
     pass::{Catalogue, ContextGuard, PassContext, RunCx, Scope},
     pipeline::{Callee, Pipeline},
-    plugin::{PassRecord, PluginRecord, cut_diagnostic},
+    plugin::{Here, PluginRecord, Running, StatisticRecord, cut_diagnostic, cut_error},
     registry::{Provider, Registry},
 };
 use abi_stable::{
     prefix_type::WithMetadata,
-    std_types::{ROption, RResult, RSlice, RStr, RVec},
+    std_types::{RArc, ROption, RResult, RSlice, RStr, RVec},
 };
 use rayon::prelude::*;
 use relais_plugin_api::{
     self as plugin_api,
+    analysis::{AnalysisObject, SubjectRec},
     boundary::{
         abi::{
             CallCx, CallEntry, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, ParallelBody,
@@ -44,7 +45,8 @@ pub(super) struct Run<'a> {
     /// Where operators are looked up.
     registry: &'a Registry,
     plugin: &'a PluginRecord,
-    pass: &'a PassRecord,
+    /// The statistics of the pass.
+    statistics: &'a [StatisticRecord],
     /// The context of the thread that runs the pass; that of all others, while they work for it (rule R9).
     pub context: Arc<PassContext>,
     /// The context as encoded for plugins, once requested.
@@ -54,9 +56,14 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub fn new(cx: &'a RunCx<'a>, registry: &'a Registry, plugin: &'a PluginRecord, pass: &'a PassRecord) -> Self {
-        let counts = pass.statistics.iter().map(|_| AtomicU64::new(0)).collect();
-        Self { cx, registry, plugin, pass, context: PassContext::current(), encoded: OnceLock::new(), counts }
+    pub fn new(
+        cx: &'a RunCx<'a>,
+        registry: &'a Registry,
+        plugin: &'a PluginRecord,
+        statistics: &'a [StatisticRecord],
+    ) -> Self {
+        let counts = statistics.iter().map(|_| AtomicU64::new(0)).collect();
+        Self { cx, registry, plugin, statistics, context: PassContext::current(), encoded: OnceLock::new(), counts }
     }
 
     /// Whether a context is the one that the pass was run in, not one that it entered.
@@ -75,7 +82,7 @@ impl<'a> Run<'a> {
 
     /// Adds to a statistic of the pass; an undeclared one cannot be counted.
     fn count(&self, statistic: &str, n: u64) {
-        let index = self.pass.statistics.iter().position(|declared| declared.name == statistic);
+        let index = self.statistics.iter().position(|declared| declared.name == statistic);
         if let Some(count) = index.and_then(|index| self.counts.get(index)) {
             count.fetch_add(n, Ordering::Relaxed);
         }
@@ -83,7 +90,7 @@ impl<'a> Run<'a> {
 
     /// Passes on the counts of the pass, in the order of their declaration.
     pub fn tell_counts(&self) {
-        for (statistic, count) in self.pass.statistics.iter().zip(&self.counts) {
+        for (statistic, count) in self.statistics.iter().zip(&self.counts) {
             let count = count.load(Ordering::Relaxed);
             if count > 0 {
                 (self.cx.count)(&statistic.name, count);
@@ -215,6 +222,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     leave_context,
     call_entry,
     file,
+    analysis,
 });
 
 /// The functions.
@@ -392,6 +400,58 @@ extern "C" fn file(data: HostData<'_>, name: RStr<'_>, contents: RSlice<'_, u8>)
         .into()
 }
 
+extern "C" fn analysis(
+    data: HostData<'_>,
+    name: RStr<'_>,
+    of: &SubjectRec<'_>,
+    only_known: u8,
+) -> PassResult<RArc<AnalysisObject>> {
+    let run = state(data).run;
+    let found = caught(|| {
+        let cx = run.cx_in(&PassContext::current());
+        cx.analysis(&name, of, only_known != 0).map(ROption::from)
+    });
+    found.and_then(|found| found).into()
+}
+
+/// Has the plugin that provides an analysis compute it.
+///
+/// # Errors
+/// Returns an error if the plugin cannot be opened, or the analysis or a part of an operator fails.
+pub(super) fn compute_analysis(
+    registry: &Registry,
+    name: &str,
+    of: &SubjectRec<'_>,
+    cx: &RunCx<'_>,
+) -> Result<AnalysisObject, PassError> {
+    let (provider, _) = registry.provider_of_analysis(name).map_err(|error| host(&error))?;
+    let open = provider.open().map_err(|refusal| {
+        let error = host(&format_args!("plugin {} was refused: {refusal}", provider.describe()));
+        refusal.help().into_iter().fold(error, PassError::help)
+    })?;
+    let lacks = || host(&format_args!("plugin {} lacks what its records say", provider.describe()));
+    let compute = open.root.analyse().ok_or_else(lacks)?;
+    let plugin = &provider.records().plugin;
+    let guarded = provider.guarded(&format!("analysis `{name}`"));
+    let run = Run::new(cx, registry, plugin, &[]);
+    let none = IRModule::new();
+    let state = CallState::new(&run, of.as_module().unwrap_or(&none), "");
+    let entered = Entered::begin();
+    let running = (Running::new(&guarded), Here::new(&guarded, ""));
+    let result = compute(&state.call(), name.into(), of).into_result().map_err(cut_error);
+    drop((running, entered));
+    let result = state.fault().map_or(result, Err);
+    let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    broken.map_or(result, Err).map_err(|error| {
+        let error =
+            error.with_note(format_args!("in analysis `{name}` of plugin `{} {}`", plugin.name, plugin.version));
+        match error.rec().plugin.is_empty() && error.rec().kind != error_kind::CANCELLED {
+            true => error.of_plugin(&plugin.name),
+            false => error,
+        }
+    })
+}
+
 extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {
     // Rewrites cannot be held back yet; a search for a harmful one will use this number.
     state(data).n_rewrites.fetch_add(1, Ordering::Relaxed);
@@ -562,7 +622,7 @@ mod tests {
         let records = read_records(&[plugin, pass].concat().into()).unwrap();
         let registry = Registry::new(Discovery::default(), Linked::Exclude, &Choices::new());
         let cx = RunCx { progress: &|_, _| panic!("the progress bar is broken"), ..RunCx::new(&Broken) };
-        let run = Run::new(&cx, &registry, &records.plugin, &records.passes[0]);
+        let run = Run::new(&cx, &registry, &records.plugin, &records.passes[0].statistics);
         f(&CallState::new(&run, &IRModule::new(), ""));
     }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     pass::{
         Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, PassMessage, Remarks, RunCx,
-        RunnablePass, Verify, Watch, cancelled, check_module,
+        RunnablePass, Verify, Watch, cancelled, check_module, check_preserved,
     },
     pipeline::PassInstance,
 };
@@ -126,17 +126,38 @@ impl<'a> Machine<'a> {
             None => Ok(None),
             Some(new) if is_same(&new, self.state.module()) => Ok(None),
             Some(new) => {
-                let accept = |module: &IRModule| watch.accept(module, info);
-                let interface = interface(instance);
-                self.state.take(new, self.catalogue, self.verify, interface, &accept).map(Some)
+                let analyses = self.outer.and_then(|outer| outer.nest.analyses).unwrap_or(&self.own_analyses);
+                let plan = analyses.plan(self.state.module(), &new);
+                let (catalogue, verify) = (self.catalogue, self.verify);
+                let accept = |module: &IRModule| {
+                    if verify == Verify::Each {
+                        check_preserved(analyses, &plan, module, facts, catalogue)?;
+                    }
+                    watch.accept(module, info)
+                };
+                let taken = self.state.take(new, catalogue, verify, interface(instance), &accept)?;
+                analyses.carry(&plan, self.state.module(), facts);
+                Ok(Some(taken))
             }
         });
+        if self.outer.is_none() {
+            self.own_analyses.retain(self.state.module());
+            self.pass_on_analyses(watch, info);
+        }
         match taken {
             Ok(taken) => {
                 self.report.files.extend(files);
                 self.succeeded(watch, pass, info, duration, n_nodes, taken)
             }
             Err(error) => self.failed(watch, pass, info, duration, error),
+        }
+    }
+
+    /// Passes the use of analyses on to the instruments; that of a pass that another one runs is one of that pass.
+    fn pass_on_analyses(&mut self, watch: &Watch, info: &PassInfo<'_>) {
+        for (name, used) in self.own_analyses.take_used() {
+            watch.analysed(info, &name, &used);
+            self.report.analyses.entry(name).or_default().add(used);
         }
     }
 
@@ -232,7 +253,7 @@ impl<'a> Machine<'a> {
         let run = &self.pipeline.run;
         let around = self.outer.map(|outer| outer.nest);
         let around = around.unwrap_or_else(|| Nest::alone().under(run.on_failure));
-        around.within(run.dependencies, self.verify, self.quarantine(), watch)
+        around.within(run.dependencies, self.verify, self.quarantine(), watch, self.analyses())
     }
 
     /// Keeps the data for a reproducer of a failing pass.

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     instruments::{self, StandardError},
     pass::{
-        Catalogue, ContextError, Dependencies, Hook, HookFault, PassContext, PassFacts, PassInfo, PassInstrument,
-        Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_programs,
+        Analyses, Catalogue, ContextError, Dependencies, Hook, HookFault, PassContext, PassFacts, PassInfo,
+        PassInstrument, Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_programs,
     },
     pipeline::{Pipeline, ResolvedStep},
 };
@@ -48,6 +48,8 @@ pub(super) struct Machine<'a> {
     pub(super) last: Turn,
     /// The counts of passes, by a pass's full name and a statistic's name.
     pub(super) counts: BTreeMap<(String, String), u64>,
+    /// The results of analyses, unless this is a part of a run that has them.
+    pub(super) own_analyses: Analyses,
     /// How many passes were executed.
     pub(super) n_executions: u64,
     /// Faults during the cleanup.
@@ -142,6 +144,7 @@ impl<'a> Machine<'a> {
             outer: None,
             last: Turn::Done,
             counts: BTreeMap::new(),
+            own_analyses: Analyses::default(),
             n_executions: 0,
             also: Vec::new(),
             report: RunReport::default(),
@@ -197,6 +200,11 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Returns the results of analyses that the run keeps.
+    pub(super) fn analyses(&self) -> &Analyses {
+        self.outer.and_then(|outer| outer.nest.analyses).unwrap_or(&self.own_analyses)
+    }
+
     /// Returns the plugins and passes that are excluded for the rest of the run.
     pub(super) fn quarantine(&self) -> &Quarantine {
         self.outer.and_then(|outer| outer.nest.quarantine).unwrap_or(&self.quarantine)
@@ -236,6 +244,7 @@ impl<'a> Machine<'a> {
     }
 
     fn watched(&mut self, watch: &Watch, body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>) -> Result<(), Stop> {
+        self.analyses().retain(self.state.module());
         let result = body(self, watch).and_then(|()| self.check_result());
         match watch.take_fault() {
             Some(fault) if result.is_ok() => Err(Stop::Hook(fault)),

@@ -1,6 +1,6 @@
 //! The results of a run.
 
-use crate::pass::{HookFault, InstrumentFindings, PassMessage, Scope, SkipReason, Verify, line_of};
+use crate::pass::{AnalysisUse, HookFault, InstrumentFindings, PassMessage, Scope, SkipReason, Verify, line_of};
 use relais_plugin_api::{
     diagnostics::{PassError, Severity},
     ir::IRModule,
@@ -20,6 +20,8 @@ pub struct RunReport {
     pub findings: Vec<(String, InstrumentFindings)>,
     /// The counts of passes, ordered by pass and name.
     pub statistics: Vec<Statistic>,
+    /// How analyses were used, by name.
+    pub analyses: BTreeMap<String, AnalysisUse>,
     /// The files that passes made, by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The execution of a pass after which the run was stopped, and that pass.

@@ -1,7 +1,14 @@
 //! The facts about passes, options, plugins and instruments before they are made.
 
 use crate::{options::OptionSchema, words::or_list};
-use relais_plugin_api::boundary::record::{Level, Phase};
+use relais_plugin_api::{
+    analysis::SubjectKind,
+    boundary::{
+        abi::error_kind,
+        record::{AnalysisSpec, Depends, Level, Phase},
+    },
+    diagnostics::PassError,
+};
 use semver::Version;
 use std::{fmt, sync::Arc};
 
@@ -48,6 +55,9 @@ pub struct PassFacts {
     /// The option that asks it to change the interface of the entry function; without one it never does. It may need none,
     /// which the empty name says.
     pub changes_interface: Option<String>,
+    /// The analyses whose results hold after it changed a function: by name, or
+    /// [`STRUCTURE`](relais_plugin_api::boundary::record::STRUCTURE).
+    pub preserves: Vec<String>,
     /// Its options.
     pub options: Vec<OptionSchema>,
     /// Its documentation.
@@ -121,6 +131,36 @@ pub struct InstrumentFacts {
     pub doc: String,
 }
 
+/// The facts about an analysis before it is computed.
+#[derive(Clone, Debug)]
+pub struct AnalysisFacts {
+    /// Its full name.
+    pub name: String,
+    /// The plugin that provides it; empty if the host has it itself.
+    pub plugin: String,
+    /// The unit that it is of.
+    pub subject: SubjectKind,
+    /// The parts of that which it depends on.
+    pub depends: Depends,
+    /// The lists that everybody may read, each with its documentation.
+    pub lists: Vec<(String, String)>,
+    /// Its documentation.
+    pub doc: String,
+}
+
+impl From<&AnalysisSpec> for AnalysisFacts {
+    fn from(spec: &AnalysisSpec) -> Self {
+        Self {
+            name: spec.name.to_owned(),
+            plugin: String::new(),
+            subject: spec.subject,
+            depends: spec.depends,
+            lists: spec.lists.iter().map(|list| (list.name.to_owned(), list.doc.to_owned())).collect(),
+            doc: spec.doc.to_owned(),
+        }
+    }
+}
+
 /// Why a name does not resolve to a pass.
 #[derive(Clone, Debug)]
 pub enum NoPass {
@@ -137,6 +177,31 @@ pub enum NoPass {
         /// Why.
         reason: String,
     },
+}
+
+impl NoPass {
+    /// The error about the name of an analysis.
+    pub(crate) fn of_analysis(self, name: &str) -> PassError {
+        let error = |message: std::fmt::Arguments<'_>| PassError::with_kind(error_kind::HOST, message);
+        match self {
+            Self::Unknown(near) => {
+                let error = error(format_args!("nothing provides the analysis `{name}`"));
+                match near.first() {
+                    Some(near) => error.help(format_args!("did you mean `{near}`?")),
+                    None => error.help("`relais list analyses` shows what there is"),
+                }
+            }
+            Self::Ambiguous(several) => error(format_args!("`{name}` is the short name of several analyses"))
+                .help(Candidate::help(&several, name, "")),
+            Self::Conflict(plugins) => {
+                error(format_args!("analysis `{name}` is provided more than once, by {}", plugins.join(" and ")))
+                    .help("take one of the files away")
+            }
+            Self::Refused { plugin, reason } => {
+                error(format_args!("analysis `{name}` is in plugin `{plugin}`, which was refused: {reason}"))
+            }
+        }
+    }
 }
 
 /// One of several things that a short name may mean.

@@ -1,6 +1,6 @@
 //! Instruments, which watch passes (rules R17 to R20).
 
-use super::{PassFacts, PassMessage};
+use super::{AnalysisUse, PassFacts, PassMessage};
 use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
     diagnostics::PassError,
@@ -89,6 +89,9 @@ pub trait PassInstrument: Send + Sync {
 
     /// The time that the driver took to infer types within the running pass. Not a hook: nothing may depend on it.
     fn types_took(&self, _duration: Duration) {}
+
+    /// Reports how the running pass used an analysis, with what it took to compute. Not a hook: nothing may depend on it.
+    fn analysed(&self, _pass: &PassInfo<'_>, _analysis: &str, _used: &AnalysisUse) {}
 
     /// Reports a count of a pass: called before its `after` or `failed`, in the order of the names.
     fn counted(&self, _pass: &PassInfo<'_>, _statistic: &str, _n: u64) {}

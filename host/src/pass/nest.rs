@@ -1,6 +1,9 @@
 //! The state that a run shares with the runs of the passes that its passes call (rule R3).
 
-use super::{Dependencies, OnFailure, Verify, Watch};
+use super::{
+    Dependencies, OnFailure, Verify, Watch,
+    analyses::{Analyses, Asking},
+};
 use std::{
     collections::BTreeSet,
     sync::{Mutex, PoisonError},
@@ -41,6 +44,10 @@ pub(crate) struct Nest<'a> {
     pub quarantine: Option<&'a Quarantine>,
     /// Those that watch the run, as long as no pass enters a context of its own.
     pub watch: Option<&'a Watch>,
+    /// The results of analyses that the run keeps.
+    pub analyses: Option<&'a Analyses>,
+    /// The analysis for which this is done.
+    pub asking: Option<&'a Asking<'a>>,
     /// Whether instruments see the passes that a pass runs: not where functions are distributed over threads, since the
     /// order of the hooks would be undefined.
     pub is_watched: bool,
@@ -59,6 +66,8 @@ impl<'a> Nest<'a> {
             on_failure: OnFailure::default(),
             quarantine: None,
             watch: None,
+            analyses: None,
+            asking: None,
             is_watched: true,
             order: Order::Parallel,
             depth: 0,
@@ -72,8 +81,23 @@ impl<'a> Nest<'a> {
         verify: Verify,
         quarantine: &'a Quarantine,
         watch: &'a Watch,
+        analyses: &'a Analyses,
     ) -> Self {
-        Self { dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), ..self }
+        let analyses = Some(analyses);
+        Self { dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), analyses, ..self }
+    }
+
+    /// The same for the work of an analysis.
+    pub fn asked_by<'b>(self, asking: &'b Asking<'b>) -> Nest<'b>
+    where
+        'a: 'b,
+    {
+        Nest { asking: Some(asking), ..self }
+    }
+
+    /// The same without the results of analyses.
+    pub fn unaware(self) -> Self {
+        Self { analyses: None, ..self }
     }
 
     /// The same under a policy.

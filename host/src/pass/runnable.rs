@@ -1,11 +1,12 @@
 //! A pass that was made, its environment while it runs, and the catalogue that makes passes and the ones that they call.
 
 use super::{
-    Candidate, ConfigFacts, InstrumentFacts, Nest, NoPass, OperatorName, PassContext, PassFacts, PassInstrument,
-    PluginFacts, Scope,
+    AnalysisFacts, Candidate, ConfigFacts, InstrumentFacts, Nest, NoPass, OperatorName, PassContext, PassFacts,
+    PassInstrument, PluginFacts, Scope,
 };
 use crate::words::nearest;
 use relais_plugin_api::{
+    analysis::{AnalysisObject, BUILT_IN, BuiltInAnalysis, SubjectRec},
     diagnostics::{Diagnostic, PassError},
     infer::TypeRelations,
     ir::IRModule,
@@ -170,6 +171,12 @@ pub trait RunnablePass: Send + Sync {
     }
 }
 
+/// One of the host's own analyses, by full or short name.
+pub(crate) fn built_in_analysis(name: &str) -> Option<&'static BuiltInAnalysis> {
+    let is_meant = |full: &str| full == name || full.rsplit_once('.').is_some_and(|(_, short)| short == name);
+    BUILT_IN.iter().find(|built_in| is_meant(built_in.spec.name))
+}
+
 /// Where passes, options and operators come from.
 pub trait Catalogue: Sync {
     /// Every pass, ordered by name.
@@ -246,6 +253,35 @@ pub trait Catalogue: Sync {
     /// Returns an error if its plugin cannot be opened or its constructor fails.
     fn create_instrument(&self, name: &str, _options: &Value) -> Result<Arc<dyn PassInstrument>, PassError> {
         Err(PassError::new(format!("nothing provides the instrument `{name}`")))
+    }
+
+    /// Every analysis, ordered by name: those of plugins, and those that the host has itself.
+    fn analyses(&self) -> Vec<AnalysisFacts> {
+        BUILT_IN.iter().map(|built_in| built_in.spec.into()).collect()
+    }
+
+    /// The analysis of a name: full, or short where that is unambiguous (rule R4).
+    ///
+    /// # Errors
+    /// Returns an error if the name does not resolve to an analysis.
+    fn analysis(&self, name: &str) -> Result<AnalysisFacts, NoPass> {
+        built_in_analysis(name)
+            .map(|built_in| built_in.spec.into())
+            .ok_or_else(|| NoPass::Unknown(nearest(name, BUILT_IN.iter().map(|built_in| built_in.spec.name))))
+    }
+
+    /// Computes an analysis of [`analyses`](Self::analyses). It asks `cx` for others that it needs; the result is not kept here.
+    ///
+    /// # Errors
+    /// Returns an error if its plugin cannot be opened, or it fails.
+    fn compute_analysis(
+        &self,
+        analysis: &AnalysisFacts,
+        of: &SubjectRec<'_>,
+        _cx: &RunCx<'_>,
+    ) -> Result<AnalysisObject, PassError> {
+        let built_in = built_in_analysis(&analysis.name).and_then(|built_in| (built_in.compute)(of));
+        built_in.ok_or_else(|| PassError::new(format_args!("nothing computes the analysis `{}`", analysis.name)))
     }
 
     /// The type relations of operators, for one function.

@@ -1,6 +1,6 @@
 //! The instruments of a run, asked in order.
 
-use super::{Deadline, Hook, HookFault, PassContext, PassInfo, PassInstrument, PassMessage, SkipReason};
+use super::{AnalysisUse, Deadline, Hook, HookFault, PassContext, PassInfo, PassInstrument, PassMessage, SkipReason};
 use relais_plugin_api::{boundary::guard::caught, diagnostics::PassError, ir::IRModule};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -161,6 +161,10 @@ impl Watch {
 
     pub fn types_took(&self, duration: Duration) {
         self.tell(&self.list(), Hook::Took, |instrument| instrument.types_took(duration));
+    }
+
+    pub fn analysed(&self, pass: &PassInfo<'_>, name: &str, used: &AnalysisUse) {
+        self.tell(&self.list(), Hook::Took, |instrument| instrument.analysed(pass, name, used));
     }
 
     pub fn wants_remarks(&self) -> bool {

@@ -71,6 +71,7 @@ impl Fakes {
             runtime: String::new(),
             origin: PassOwner::Plugin,
             changes_interface: None,
+            preserves: Vec::new(),
             options: Vec::new(),
             doc: String::new(),
         };

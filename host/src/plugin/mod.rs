@@ -22,8 +22,8 @@ pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
 pub use operator_record::{AdditionRecord, AttrRecord, EvaluatorRecord, OperatorRecord};
 pub use record::{
-    InstrumentRecord, PassRecord, PipelineRecord, PluginRecord, RecordError, Records, SampleRecord, StatisticRecord,
-    read_records,
+    AnalysisRecord, InstrumentRecord, PassRecord, PipelineRecord, PluginRecord, RecordError, Records, SampleRecord,
+    StatisticRecord, read_records,
 };
 pub use texts::{cut, escaped};
 pub use verdict::{FileWriter, Mover, Refusal, judge};

@@ -4,12 +4,14 @@ use super::{
     operator_record::{AdditionRecord, EvaluatorRecord, OperatorRecord, by_operator, read_evaluator, read_operator},
     texts::{cut, escaped},
 };
-use crate::options::OptionSchema;
+use crate::{options::OptionSchema, pass::AnalysisFacts};
 use relais_plugin_api::{
+    analysis::SubjectKind,
     boundary::{
         record::{
-            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, instrument_tag, is_name, option_tag,
-            pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag, statistic_tag,
+            BoundaryVersion, Depends, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, analysis_tag, instrument_tag,
+            is_name, list_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag,
+            statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -42,6 +44,8 @@ pub struct Records {
     pub instruments: Vec<InstrumentRecord>,
     /// Its pipelines, by name.
     pub pipelines: Vec<PipelineRecord>,
+    /// Its analyses, by name.
+    pub analyses: Vec<AnalysisRecord>,
 }
 
 /// The contents of a plugin's record.
@@ -120,6 +124,8 @@ pub struct PassRecord {
     pub rules: Option<String>,
     /// Examples for the rules, which are not parsed yet either.
     pub samples: Vec<SampleRecord>,
+    /// The analyses whose results hold after it changed a function: by name, or `structure`.
+    pub preserves: Vec<String>,
     /// Options.
     pub options: Vec<OptionSchema>,
 }
@@ -160,6 +166,29 @@ pub struct PipelineRecord {
     pub name: String,
     /// The pipeline in TOML, as in a file.
     pub toml: String,
+}
+
+/// The contents of an analysis's record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AnalysisRecord {
+    /// Full name.
+    pub name: String,
+    /// Documentation.
+    pub doc: String,
+    /// The unit that it is of.
+    pub subject: SubjectKind,
+    /// The parts of that which it depends on.
+    pub depends: Depends,
+    /// The lists that everybody may read, each with its documentation.
+    pub lists: Vec<(String, String)>,
+}
+
+impl AnalysisRecord {
+    /// The facts about it, as one of a plugin.
+    pub fn facts(&self, plugin: &str) -> AnalysisFacts {
+        let Self { name, doc, subject, depends, lists } = self.clone();
+        AnalysisFacts { name, plugin: plugin.to_owned(), subject, depends, lists, doc }
+    }
 }
 
 /// Why records cannot be read. Offsets are within the section.
@@ -254,7 +283,7 @@ impl fmt::Display for RecordError {
             }
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} cannot be parsed: {cause}"),
             Self::Name { name } => {
-                write!(f, "{name:?} is not a valid name of a pass, option, instrument, pipeline or target")
+                write!(f, "{name:?} is not a valid name of a pass, option, instrument, analysis, pipeline or target")
             }
             Self::Reserved { name } => write!(
                 f,
@@ -290,6 +319,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut options = Vec::new();
     let mut instruments = Vec::new();
     let mut pipelines = Vec::new();
+    let mut analyses = Vec::new();
     let mut offset = 0;
     while let Some(skip) = section[offset..].iter().position(|&byte| byte != 0) {
         offset += skip;
@@ -322,6 +352,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::OPTION => options.extend(read_option(fields).map_err(malformed)?),
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
+            record_kind::ANALYSIS => analyses.push(read_analysis(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // An item of a later version: the rest of the file is still good.
             _ => {}
@@ -334,12 +365,14 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let names = names.chain(passes.iter().filter_map(|pass| pass.extends.as_ref()));
     let targets = additions.iter().map(|addition| &addition.target).filter(|target| !target.is_empty());
     let names = names.chain(targets);
+    let names = names.chain(analyses.iter().map(|analysis: &AnalysisRecord| &analysis.name));
     let mut names = names.chain(pipelines.iter().map(|pipeline: &PipelineRecord| &pipeline.name));
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
     }
     let plugin = plugin.ok_or(RecordError::NoPlugin)?;
-    let mut names = passes.iter().flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases));
+    let names = passes.iter().flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases));
+    let mut names = names.chain(analyses.iter().map(|analysis| &analysis.name));
     let reserved = names.find(|name| name.starts_with(OWN_NAMESPACE) && !plugin.name.starts_with(OWN_PLUGINS));
     if let Some(name) = reserved {
         return Err(RecordError::Reserved { name: name.clone() });
@@ -356,7 +389,8 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
     pipelines.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Records { plugin, passes, operators, additions, evaluators, options, instruments, pipelines })
+    analyses.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Records { plugin, passes, operators, additions, evaluators, options, instruments, pipelines, analyses })
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {
@@ -452,6 +486,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         statistics: Vec::new(),
         rules: None,
         samples: Vec::new(),
+        preserves: Vec::new(),
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
@@ -481,6 +516,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::RULES => pass.rules = Some(field.text().map_err(malformed)?.to_owned()),
             pass_tag::SAMPLE => pass.samples.push(read_sample(field.bytes).map_err(malformed)?),
+            pass_tag::PRESERVES => pass.preserves.push(text()?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => field.skip().map_err(malformed)?,
         }
@@ -539,6 +575,37 @@ fn read_option(fields: &[u8]) -> Result<Option<OptionSchema>, Malformed> {
         }
     }
     Ok(option.map(|option| OptionSchema { aliases, ..option }))
+}
+
+fn read_analysis(fields: &[u8]) -> Result<AnalysisRecord, Malformed> {
+    let (mut name, mut doc, mut lists) = (String::new(), String::new(), Vec::new());
+    let (mut subject, mut depends) = (None, Depends::EVERYTHING);
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            analysis_tag::NAME => name = shown(field.text()?),
+            analysis_tag::DOC => doc = shown(field.text()?),
+            analysis_tag::SUBJECT => subject = Some(SubjectKind(field.u8()?)),
+            analysis_tag::DEPENDS => depends = Depends(field.u8()?),
+            analysis_tag::LIST => lists.push(read_list(field.bytes)?),
+            _ => field.skip()?,
+        }
+    }
+    Ok(AnalysisRecord { name, doc, subject: subject.ok_or(Malformed::Missing("unit"))?, depends, lists })
+}
+
+/// A list that an analysis gives: its name and its documentation.
+fn read_list(fields: &[u8]) -> Result<(String, String), Malformed> {
+    let (mut name, mut doc) = (String::new(), String::new());
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            list_tag::NAME => name = shown(field.text()?),
+            list_tag::DOC => doc = shown(field.text()?),
+            _ => field.skip()?,
+        }
+    }
+    if name.is_empty() { Err(Malformed::Missing("name")) } else { Ok((name, doc)) }
 }
 
 fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {

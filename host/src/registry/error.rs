@@ -18,6 +18,8 @@ pub enum Named {
     Instrument,
     /// Pipelines.
     Pipeline,
+    /// Analyses.
+    Analysis,
 }
 
 impl Named {
@@ -27,6 +29,7 @@ impl Named {
             Self::Pass => "pass",
             Self::Instrument => "instrument",
             Self::Pipeline => "pipeline",
+            Self::Analysis => "analysis",
         }
     }
 
@@ -36,6 +39,7 @@ impl Named {
             Self::Pass => "passes",
             Self::Instrument => "instruments",
             Self::Pipeline => "pipelines",
+            Self::Analysis => "analyses",
         }
     }
 
@@ -47,6 +51,7 @@ impl Named {
                 passes.map(|pass| std::iter::once(&pass.name).chain(&pass.aliases).collect()).collect()
             }
             Self::Instrument => records.instruments.iter().map(|instrument| vec![&instrument.name]).collect(),
+            Self::Analysis => records.analyses.iter().map(|analysis| vec![&analysis.name]).collect(),
             Self::Pipeline => records.pipelines.iter().map(|pipeline| vec![&pipeline.name]).collect(),
         }
     }

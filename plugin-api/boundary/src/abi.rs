@@ -16,6 +16,7 @@ use abi_stable::{
     sabi_types::VersionStrings,
     std_types::{RArc, ROption, RResult, RSlice, RStr, RString, RVec},
 };
+use analysis::{AnalysisObject, SubjectRec};
 use instrument::InstrumentObject;
 use relais_ir::{Function, IRModule, diagnostics::PassError};
 use std::mem::ManuallyDrop;
@@ -201,6 +202,8 @@ pub struct Plugin {
     pub call: for<'a> extern "C" fn(u8, RStr<'a>, RStr<'a>, u32) -> ROption<CallEntry>,
     /// The same of an addition to an operator that another plugin describes: which, domain, name, first version, target.
     pub added: for<'a> extern "C" fn(u8, RStr<'a>, RStr<'a>, u32, RStr<'a>) -> ROption<CallEntry>,
+    /// Computes an analysis: full name, and what it is of.
+    pub analyse: for<'a> extern "C" fn(&CallCx<'a>, RStr<'a>, &SubjectRec<'a>) -> RResult<AnalysisObject, PassError>,
 }
 
 impl RootModule for PluginRef {

@@ -9,10 +9,14 @@ pub use instrument::{InstrumentImpl, create as create_instrument};
 pub use pass::{PassImpl, create};
 
 use crate::{
-    abi::{instrument::InstrumentObject, *},
-    logger,
+    abi::{
+        analysis::{AnalysisObject, SubjectRec},
+        instrument::InstrumentObject,
+        *,
+    },
+    current, logger,
     options::{ConfigSpec, Value},
-    record::{InstrumentSpec, PassSpec},
+    record::{AnalysisSpec, InstrumentSpec, PassSpec},
 };
 use abi_stable::{
     library::{CheckTypeLayout, LibHeader, RootModuleResult},
@@ -59,7 +63,12 @@ pub enum Item {
     Option(&'static ConfigSpec),
     /// A pipeline.
     Pipeline,
+    /// An analysis: its record, and the function that computes it.
+    Analysis(&'static AnalysisSpec, ComputeAnalysis),
 }
+
+/// Computes an analysis.
+pub type ComputeAnalysis = fn(CallCx<'_>, &SubjectRec<'_>) -> Result<AnalysisObject, PassError>;
 
 inventory::collect!(Registration);
 
@@ -155,6 +164,7 @@ impl<P: PluginImpl> RootOf<P> {
         create_instrument: make_instrument::<P>,
         call: call::<P>,
         added: added::<P>,
+        analyse: analyse::<P>,
     });
     const REF: PluginRef = PluginRef(Self::TABLE.static_as_prefix());
 }
@@ -207,6 +217,23 @@ extern "C" fn make_instrument<P: PluginImpl>(
             .and_then(|made| made)
     })
     .into()
+}
+
+extern "C" fn analyse<P: PluginImpl>(
+    call: &CallCx<'_>,
+    name: RStr<'_>,
+    of: &SubjectRec<'_>,
+) -> RResult<AnalysisObject, PassError> {
+    logger::follow(call.log_level());
+    let compute = || {
+        let compute = registrations().find_map(|entry| match entry.item {
+            Item::Analysis(spec, compute) if entry.crate_name == P::CRATE && spec.name == name => Some(compute),
+            _ => None,
+        });
+        let failed = || format!("`{}` has a record of `{name}` but no such analysis", P::NAME);
+        compute.ok_or_else(|| PassError::with_kind(error_kind::HOST, failed()))?(*call, of)
+    };
+    current::within_call(*call, || entered(compute)).into()
 }
 
 extern "C" fn infer<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<InferEntry> {

@@ -1,12 +1,13 @@
 //! A number that differs when two builds lay out the types that cross the boundary differently.
 
 use crate::abi::{
+    analysis::{AnalysisObject, AnalysisVTable, SubjectRec},
     instrument::{FindingsRec, HookApi, HookCall, InstrumentObject, InstrumentVTable, PassInfoRec, TimeLimitRec},
     *,
 };
 use relais_ir::{
-    __layout_hash, AttrRec, Blob, BlockRec, DimRec, Function, IRModule, NodeRec, OpRec, SideList, SideTable, Source,
-    Tensor, TypeRec,
+    __layout_hash, AttrRec, Blob, BlockRec, DimRec, Function, IRModule, Lists, NodeRec, OpRec, SideList, SideTable,
+    Source, Tensor, TypeRec,
     layout_hash::{field, layout},
     wire::mix,
 };
@@ -76,6 +77,10 @@ pub const FINGERPRINT: u64 = all(&[
     InstrumentObject::LAYOUT_HASH,
     __layout_hash!(FindingsRec { text, data, more }),
     __layout_hash!(TimeLimitRec { nanoseconds, message, more }),
+    SubjectRec::LAYOUT_HASH,
+    AnalysisObject::LAYOUT_HASH,
+    Lists::LAYOUT_HASH,
+    table_hash!(AnalysisVTable { drop, equals }),
     table_hash!(Plugin { init, create_pass, infer, eval, create_instrument }),
     table_hash!(PassVTable { drop, function, module, prim_func, steps }),
     table_hash!(InstrumentVTable { drop, enter, exit, should_run, before, after, skipped, failed }),

@@ -16,13 +16,15 @@
 //! 6. `instrument`: instruments, which watch passes (rules R17 to R20), as a plugin writes them
 //! 7. `logger`: `log` in a plugin
 //! 8. `parallel`: parallel loops on the host's threads
-//! 9. `pass`: the context of a pass, and the requests that it can make of its host
-//! 10. `entry`: what the macros expand to
-//! 11. `fingerprint`: a number that differs where layouts do
-//! 12. `local`: a host for an author's tests, without a host library
-//! 13. `rules`: rules in passes: checked and applied with the facts that the host has about operators
+//! 9. `analysis`: analyses, as a plugin writes them and passes ask for them
+//! 10. `pass`: the context of a pass, and the requests that it can make of its host
+//! 11. `entry`: what the macros expand to
+//! 12. `fingerprint`: a number that differs where layouts do
+//! 13. `local`: a host for an author's tests, without a host library
+//! 14. `rules`: rules in passes: checked and applied with the facts that the host has about operators
 
 pub mod abi;
+pub mod analysis;
 pub mod context;
 mod current;
 pub mod entry;

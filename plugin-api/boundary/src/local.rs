@@ -4,6 +4,7 @@
 //! options.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
+mod analysis;
 mod instrument;
 
 pub use instrument::{LocalInstrument, instrument, instrument_info};
@@ -112,9 +113,8 @@ pub fn info(name: &str) -> Option<&'static PassSpec> {
 pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) -> R) -> R {
     let local = Local::new(IRModule::new());
     let module = IRModule::new();
-    let state = LocalCall { local: &local, module: &module, depth: 0 };
-    // SAFETY: `HOST` takes the data for a `LocalCall`.
-    let cx = unsafe { CallCx::new(HOST, HostData::new(&state), 0) };
+    let state = LocalCall { local: &local, module: &module, depth: 0, asking: None };
+    let cx = call_cx(&state);
     body(&mut OpFactsTable::new(cx, function))
 }
 
@@ -152,9 +152,12 @@ fn with_defaults(config: &[(String, Value)]) -> Value {
     Value::Struct(all)
 }
 
+fn is_full_or_short(full: &str, name: &str) -> bool {
+    full == name || full.rsplit('.').next() == Some(name)
+}
+
 fn is_named(spec: &PassSpec, name: &str) -> bool {
-    let mut names = std::iter::once(&spec.name).chain(spec.aliases);
-    names.any(|full| *full == name || full.rsplit('.').next() == Some(name))
+    std::iter::once(&spec.name).chain(spec.aliases).any(|full| is_full_or_short(full, name))
 }
 
 /// How deep passes may run passes.
@@ -215,6 +218,8 @@ struct Local {
     asked: AtomicBool,
     /// The contexts that passes entered and have not left.
     entered: Mutex<Vec<LocalSettings>>,
+    /// The analyses that were computed.
+    known: Mutex<Vec<analysis::Known>>,
 }
 
 /// The settings of a context.
@@ -257,6 +262,7 @@ impl Local {
             wanted: wanted::REMARKS,
             asked: AtomicBool::new(false),
             entered: Mutex::default(),
+            known: Mutex::default(),
         };
         let mut additions: Vec<(&Addition, &[u8])> = Vec::new();
         for entry in registrations() {
@@ -288,7 +294,12 @@ impl Local {
                         Some(LocalOp { domain, name, since, facts: &[], op: None, added: None, more: Vec::new(), eval })
                     }));
                 }
-                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) | Item::Pipeline => {}
+                Item::Plugin(_)
+                | Item::Pass(..)
+                | Item::Instrument(..)
+                | Item::Option(_)
+                | Item::Pipeline
+                | Item::Analysis(..) => {}
             }
         }
         // Registrations come in the order of the linker. Whatever the targets, all additions are tried.
@@ -324,9 +335,8 @@ impl Local {
         if depth > MAX_DEPTH {
             return Err(PassError::new(format_args!("`{}` is a member of itself", pass.spec.name)));
         }
-        let state = LocalCall { local: self, module, depth };
-        // SAFETY: `HOST` takes the data for a `LocalCall`.
-        let cx = unsafe { CallCx::new(HOST, HostData::new(&state), log::max_level() as u8) };
+        let state = LocalCall { local: self, module, depth, asking: None };
+        let cx = call_cx(&state);
         pass.object.check(&cx, module).into_result()?;
         if pass.spec.level == Level::SEQUENTIAL {
             for step in pass.object.steps().into_result()? {
@@ -341,9 +351,8 @@ impl Local {
         if depth > MAX_DEPTH {
             return Err(PassError::new(format_args!("`{}` runs itself without an end", pass.spec.name)));
         }
-        let state = LocalCall { local: self, module, depth };
-        // SAFETY: `HOST` takes the data for a `LocalCall`.
-        let cx = unsafe { CallCx::new(HOST, HostData::new(&state), log::max_level() as u8) };
+        let state = LocalCall { local: self, module, depth, asking: None };
+        let cx = call_cx(&state);
         match pass.spec.level {
             Level::MODULE => Ok(pass.object.run_module(&cx, module).into_result()?.into_option()),
             Level::SEQUENTIAL => {
@@ -393,6 +402,8 @@ struct LocalCall<'a> {
     local: &'a Local,
     module: &'a IRModule,
     depth: usize,
+    /// The analysis that is computed: its name, and where its subject is.
+    asking: Option<(&'a LocalCall<'a>, &'static str, usize)>,
 }
 
 const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
@@ -416,8 +427,14 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     leave_context,
     call_entry: call,
     file,
+    analysis: analysis::analysis,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
+
+fn call_cx<'a>(state: &'a LocalCall<'_>) -> CallCx<'a> {
+    // SAFETY: `HOST` takes the data for a `LocalCall`.
+    unsafe { CallCx::new(HOST, HostData::new(state), log::max_level() as u8) }
+}
 
 fn state<'a>(data: HostData<'a>) -> &'a LocalCall<'a> {
     // SAFETY: `Local::run` makes the data of these functions, from a `LocalCall`.

@@ -4,6 +4,7 @@ pub use relais_ops::facts::{OpFacts, OpFactsTable};
 
 use crate::{
     abi::{CallCx, StepRec, error_kind, wanted},
+    analysis::{self, Analysed, Analysis, AnalysisOf, AnalysisSubject},
     context::{ContextSettings, PassContext},
     options::{OptionType, Value, of_type},
     parallel,
@@ -11,7 +12,7 @@ use crate::{
 };
 use abi_stable::std_types::RVec;
 use relais_ir::{
-    Editor, Function, IRModule, NodeId,
+    Editor, Function, IRModule, Lists, NodeId,
     diagnostics::{Diagnostic, PassError, Severity},
 };
 use relais_ops::{
@@ -184,6 +185,35 @@ impl<'a> PassCx<'a> {
     /// Returns an error if the name is not a file name, or the run has a file of that name already.
     pub fn file(&self, name: &str, contents: &[u8]) -> Result<(), PassError> {
         self.call.file(name, contents)
+    }
+
+    /// Returns an analysis of a function (an [`Editor`], a shared function) or of a module: computed, unless the host knows
+    /// it for just this one. Passes of a run share results.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be computed.
+    pub fn analysis<A: Analysis>(&self, of: &impl AnalysisOf<A::Of>) -> Result<Analysed<A>, PassError> {
+        analysis::needed(analysis::ask(self.call, of, false)?)
+    }
+
+    /// Returns the same if it is known, and computes nothing.
+    ///
+    /// # Errors
+    /// Returns an error if no plugin provides it any more.
+    pub fn known_analysis<A: Analysis>(&self, of: &impl AnalysisOf<A::Of>) -> Result<Option<Analysed<A>>, PassError> {
+        analysis::ask(self.call, of, true)
+    }
+
+    /// Returns the lists of an analysis of any plugin, or of the host, by name, short or full.
+    ///
+    /// # Errors
+    /// Returns an error if nothing provides it, it has none or cannot be computed, or the function was changed.
+    pub fn analysis_lists<S: AnalysisSubject + ?Sized>(
+        &self,
+        name: &str,
+        of: &impl AnalysisOf<S>,
+    ) -> Result<Lists, PassError> {
+        analysis::lists(self.call, name, of)
     }
 
     /// The context that the pass runs in: level, lists and options.

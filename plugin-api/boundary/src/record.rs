@@ -4,12 +4,15 @@
 mod kinds;
 mod tags;
 
-pub use kinds::{Level, Phase};
+pub use kinds::{Depends, Level, Phase};
 pub use relais_ir::wire::MAX_LEN;
 pub use relais_ops::{op::tags::*, version::BoundaryVersion};
 pub use tags::*;
 
-use crate::options::{ConfigSpec, OptionKind, OptionSpec, write_options};
+use crate::{
+    abi::analysis::SubjectKind,
+    options::{ConfigSpec, OptionKind, OptionSpec, write_options},
+};
 use relais_ir::wire::{Writer, checksum, is_equal};
 use relais_ops::{
     op::{
@@ -105,6 +108,8 @@ pub struct PassSpec {
     pub rules: &'static str,
     /// Examples for the rules.
     pub samples: &'static [SampleSpec],
+    /// The analyses whose results hold after it changed a function: by name, or [`STRUCTURE`].
+    pub preserves: &'static [&'static str],
     /// Options.
     pub options: &'static [OptionSpec],
 }
@@ -124,6 +129,33 @@ pub struct StatisticSpec {
     /// Name.
     pub name: &'static str,
     /// A description of what is counted.
+    pub doc: &'static str,
+}
+
+/// Stands among the analyses that a pass preserves for all those that depend on the structure of a function alone.
+pub const STRUCTURE: &str = "structure";
+
+/// The contents of an analysis's record.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysisSpec {
+    /// Full name.
+    pub name: &'static str,
+    /// Documentation.
+    pub doc: &'static str,
+    /// The unit that it looks at.
+    pub subject: SubjectKind,
+    /// The parts of it that it depends on.
+    pub depends: Depends,
+    /// The lists that everybody may read.
+    pub lists: &'static [ListSpec],
+}
+
+/// A list that an analysis gives.
+#[derive(Clone, Copy, Debug)]
+pub struct ListSpec {
+    /// Name.
+    pub name: &'static str,
+    /// A description of its numbers.
     pub doc: &'static str,
 }
 
@@ -166,6 +198,8 @@ pub enum Spec<'a> {
     Instrument(&'a InstrumentSpec),
     /// A pipeline.
     Pipeline(&'a PipelineSpec),
+    /// An analysis.
+    Analysis(&'a AnalysisSpec),
 }
 
 impl Spec<'_> {
@@ -256,6 +290,28 @@ impl Spec<'_> {
                 let start = begin(w, record_kind::PIPELINE);
                 w.text(pipeline_tag::NAME, spec.name);
                 w.text(pipeline_tag::TOML, spec.toml);
+                end(w, start);
+            }
+            Self::Analysis(spec) => {
+                check_name(spec.name);
+                let start = begin(w, record_kind::ANALYSIS);
+                w.text(analysis_tag::NAME, spec.name);
+                w.text(analysis_tag::DOC, spec.doc);
+                w.field(analysis_tag::SUBJECT, &[spec.subject.0]);
+                w.field(analysis_tag::DEPENDS, &[spec.depends.0]);
+                let mut i = 0;
+                while i < spec.lists.len() {
+                    let mut j = 0;
+                    while j < i {
+                        assert!(!is_equal(spec.lists[i].name, spec.lists[j].name), "two lists have one name");
+                        j += 1;
+                    }
+                    let list = w.begin(analysis_tag::LIST);
+                    w.text(list_tag::NAME, spec.lists[i].name);
+                    w.text(list_tag::DOC, spec.lists[i].doc);
+                    w.end(list);
+                    i += 1;
+                }
                 end(w, start);
             }
         }
@@ -365,6 +421,7 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
         w.end(start);
         i += 1;
     }
+    w.texts(pass_tag::PRESERVES, spec.preserves);
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }
 

@@ -1,25 +1,26 @@
-//! Named analyses: computed on demand, kept until the function changes, open to plugins.
+//! Facts about the structure of functions, as lists of numbers that cross the boundary without a copy.
 
-use super::*;
-use std::{any::Any, collections::BTreeMap, rc::Rc};
-
-/// Something computed from a function and nothing else.
-pub trait Analysis: Sized + 'static {
-    /// Its name, for remarks and statistics.
-    const NAME: &'static str;
-
-    /// Computes it.
-    fn compute(function: &Function) -> Self;
-}
+use super::{cast::node_ids, *};
+use std::collections::BTreeMap;
 
 /// How often each node is used; see [`Function::use_counts`].
-pub struct UseCounts(pub Vec<u32>);
+#[derive(Clone, PartialEq, Debug)]
+pub struct UseCounts(pub Numbers<u32>);
 
-impl Analysis for UseCounts {
-    const NAME: &'static str = "use-counts";
+impl UseCounts {
+    /// Counts the uses.
+    pub fn compute(function: &Function) -> Self {
+        Self(function.use_counts().into())
+    }
 
-    fn compute(function: &Function) -> Self {
-        Self(function.use_counts())
+    /// Returns them as lists: `counts`.
+    pub fn lists(&self) -> Lists {
+        Lists::new().with("counts", &self.0)
+    }
+
+    /// Reads what [`lists`](Self::lists) wrote.
+    pub fn of_lists(lists: &Lists) -> Option<Self> {
+        lists.narrow("counts").cloned().map(Self)
     }
 }
 
@@ -66,18 +67,20 @@ pub fn is_initializer(f: &Function, id: NodeId) -> bool {
 }
 
 /// Which bindings use each node. Uses as a block's result are not listed.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Users {
-    starts: Vec<u32>,
-    users: Vec<NodeId>,
+    /// By node, and one more: where its users begin.
+    starts: Numbers<u32>,
+    users: Numbers<u32>,
     /// By node: whether it is a block's result.
-    is_result: Vec<bool>,
+    is_result: Numbers<u32>,
 }
 
 impl Users {
     /// Returns the binding that alone uses a node, once; `None` if there are others, or the node is a block's result.
     pub fn only(&self, id: NodeId) -> Option<NodeId> {
         match *self.of(id) {
-            [user] if !self.is_result[id.index()] => Some(user),
+            [user] if !self.is_result(id) => Some(user),
             _ => None,
         }
     }
@@ -89,24 +92,34 @@ impl Users {
 
     /// Whether a node is a block's result.
     pub fn is_result(&self, id: NodeId) -> bool {
-        self.is_result[id.index()]
+        self.is_result[id.index()] != 0
     }
 
     /// Whether something uses a node: a binding, or a block, as its result.
     pub fn is_used(&self, id: NodeId) -> bool {
-        self.is_result[id.index()] || !self.of(id).is_empty()
+        self.is_result(id) || !self.of(id).is_empty()
     }
 
     /// The bindings that use a node, in program order, once for each use.
     pub fn of(&self, id: NodeId) -> &[NodeId] {
-        &self.users[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
+        let starts = &self.starts[id.index()..id.index() + 2];
+        &node_ids(&self.users)[starts[0] as usize..starts[1] as usize]
     }
-}
 
-impl Analysis for Users {
-    const NAME: &'static str = "users";
+    /// Returns them as lists: `starts` (by node, and one more: where its users begin in `users`), `users`, and
+    /// `is_result` (by node: 1 if it is a block's result).
+    pub fn lists(&self) -> Lists {
+        Lists::new().with("starts", &self.starts).with("users", &self.users).with("is_result", &self.is_result)
+    }
 
-    fn compute(function: &Function) -> Self {
+    /// Reads what [`lists`](Self::lists) wrote.
+    pub fn of_lists(lists: &Lists) -> Option<Self> {
+        let list = |name| lists.narrow(name).cloned();
+        Some(Self { starts: list("starts")?, users: list("users")?, is_result: list("is_result")? })
+    }
+
+    /// Finds the users of all nodes.
+    pub fn compute(function: &Function) -> Self {
         let mut starts = vec![0u32; function.n_nodes() + 1];
         let each_use = |visit: &mut dyn FnMut(NodeId, NodeId)| {
             for id in function.all_bindings().filter(|&id| function.kind(id) != kind::FUNCTION) {
@@ -119,99 +132,174 @@ impl Analysis for Users {
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut is_result = vec![false; function.n_nodes()];
+        let mut is_result = vec![0; function.n_nodes()];
         let mut walk = Walk::new(function);
         while let Some(step) = walk.next(function) {
             if let WalkStep::Exit(block) = step {
-                function.results(block).iter().for_each(|result| is_result[result.index()] = true);
+                function.results(block).iter().for_each(|result| is_result[result.index()] = 1);
             }
         }
         let mut next = starts.clone();
-        let mut users = vec![NodeId::ABSENT; starts[function.n_nodes()] as usize];
+        let mut users = vec![0; starts[function.n_nodes()] as usize];
         each_use(&mut |operand, id| {
             let slot = &mut next[operand.index()];
-            users[*slot as usize] = id;
+            users[*slot as usize] = id.0;
             *slot += 1;
         });
-        Self { starts, users, is_result }
+        Self { starts: starts.into(), users: users.into(), is_result: is_result.into() }
     }
 }
 
 /// The place of each node: the structured form of a dominator tree, since a value is visible in the rest of its block
 /// and in everything nested there.
+#[derive(Clone, PartialEq, Debug)]
 pub struct BlockTree {
-    /// By node: the block that contains it (parameters: the function's block), if any.
-    block: Vec<Option<BlockId>>,
-    /// By block: the block it is nested in.
-    parent: Vec<Option<BlockId>>,
+    /// By node: one more than the number of the block that contains it (parameters: the function's block); 0 if none does.
+    block: Numbers<u32>,
+    /// By block: one more than the number of the block it is nested in; 0 if there is none.
+    parent: Numbers<u32>,
     /// By block: how many blocks it is nested in.
-    depth: Vec<u32>,
+    depth: Numbers<u32>,
+}
+
+/// A block behind one more than its number.
+fn block_at(number: u32) -> Option<BlockId> {
+    number.checked_sub(1).map(BlockId)
 }
 
 impl BlockTree {
     /// Returns the block that contains a binding or parameter.
     pub fn block_of(&self, id: NodeId) -> Option<BlockId> {
-        self.block[id.index()]
+        block_at(self.block[id.index()])
     }
 
     /// The block that a block is nested in.
     pub fn parent(&self, block: BlockId) -> Option<BlockId> {
-        self.parent[block.index()]
+        block_at(self.parent[block.index()])
     }
 
     /// How many blocks a block is nested in.
     pub fn depth(&self, block: BlockId) -> u32 {
         self.depth[block.index()]
     }
-}
 
-impl Analysis for BlockTree {
-    const NAME: &'static str = "block-tree";
+    /// Returns it as lists: `block` (by node: one more than the number of its block, or 0), `parent` (by block: the same),
+    /// and `depth` (by block).
+    pub fn lists(&self) -> Lists {
+        Lists::new().with("block", &self.block).with("parent", &self.parent).with("depth", &self.depth)
+    }
 
-    fn compute(function: &Function) -> Self {
-        let mut tree = Self {
-            block: vec![None; function.n_nodes()],
-            parent: vec![None; function.n_blocks()],
-            depth: vec![0; function.n_blocks()],
-        };
-        let mut open: Vec<BlockId> = Vec::new();
+    /// Reads what [`lists`](Self::lists) wrote.
+    pub fn of_lists(lists: &Lists) -> Option<Self> {
+        let list = |name| lists.narrow(name).cloned();
+        Some(Self { block: list("block")?, parent: list("parent")?, depth: list("depth")? })
+    }
+
+    /// Finds the places of all nodes.
+    pub fn compute(function: &Function) -> Self {
+        let mut block_of = vec![0; function.n_nodes()];
+        let mut parent = vec![0; function.n_blocks()];
+        let mut depth = vec![0; function.n_blocks()];
+        let mut open: Vec<u32> = Vec::new();
         let mut walk = Walk::new(function);
         while let Some(step) = walk.next(function) {
             match step {
                 WalkStep::Enter(block) => {
-                    tree.parent[block.index()] = open.last().copied();
-                    tree.depth[block.index()] = open.len() as u32;
+                    parent[block.index()] = open.last().copied().unwrap_or(0);
+                    depth[block.index()] = open.len() as u32;
                     for param in function.operands(function.block(block).owner) {
-                        tree.block[param.index()] = Some(block);
+                        block_of[param.index()] = block.0 + 1;
                     }
-                    open.push(block);
+                    open.push(block.0 + 1);
                 }
-                WalkStep::Binding(id) => tree.block[id.index()] = open.last().copied(),
+                WalkStep::Binding(id) => block_of[id.index()] = open.last().copied().unwrap_or(0),
                 WalkStep::Exit(_) => {
                     open.pop();
                 }
                 WalkStep::Leave(_) => {}
             }
         }
-        tree
+        Self { block: block_of.into(), parent: parent.into(), depth: depth.into() }
     }
 }
 
-/// Analyses that were computed for one version of a function.
-#[derive(Default)]
-pub(super) struct Cache {
-    known: BTreeMap<&'static str, Rc<dyn Any>>,
+/// The order in which bindings are computed, and when each value is used last.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Liveness {
+    /// By node: its place among all bindings in program order, from 1 on; 0 for what is not bound.
+    place: Numbers<u32>,
+    /// By node: the place of its last use; 0 if nothing uses it.
+    last_use: Numbers<u32>,
 }
 
-impl Cache {
-    pub(super) fn get<A: Analysis>(&mut self, function: &Function) -> Rc<A> {
-        let known = self.known.entry(A::NAME).or_insert_with(|| Rc::new(A::compute(function)));
-        // Two analyses of one name: the second is computed each time rather than mistaken for the first.
-        known.clone().downcast().unwrap_or_else(|_| Rc::new(A::compute(function)))
+impl Liveness {
+    /// Returns the place of a binding among all of the function, in program order, from 1 on; 0 for what is not bound.
+    pub fn place(&self, id: NodeId) -> u32 {
+        self.place[id.index()]
     }
 
-    pub(super) fn clear(&mut self) {
-        self.known.clear();
+    /// Returns the place of the last binding that uses a value; 0 if nothing does. A value that a block uses and that is
+    /// bound around it is used until that block ends, which may run again: at the place of the last binding there. The
+    /// result of a block is used at its end, and the place of the function's end is [`u32::MAX`]. A closure uses what it
+    /// captures where it is bound.
+    pub fn last_use(&self, id: NodeId) -> u32 {
+        self.last_use[id.index()]
+    }
+
+    /// Returns it as lists: `place` and `last_use`, both by node.
+    pub fn lists(&self) -> Lists {
+        Lists::new().with("place", &self.place).with("last_use", &self.last_use)
+    }
+
+    /// Reads what [`lists`](Self::lists) wrote.
+    pub fn of_lists(lists: &Lists) -> Option<Self> {
+        Some(Self { place: lists.narrow("place").cloned()?, last_use: lists.narrow("last_use").cloned()? })
+    }
+
+    /// Finds the places and the last uses of all nodes.
+    pub fn compute(function: &Function) -> Self {
+        let mut place = vec![0; function.n_nodes()];
+        let mut last_use = vec![0; function.n_nodes()];
+        // By node: how many blocks are open where it is bound.
+        let mut depth = vec![0; function.n_nodes()];
+        // For each open block, the values that it uses from around it.
+        let mut open: Vec<Vec<NodeId>> = Vec::new();
+        let mut n_bound = 0;
+        let mut walk = Walk::new(function);
+        while let Some(step) = walk.next(function) {
+            match step {
+                WalkStep::Enter(block) => {
+                    open.push(Vec::new());
+                    for param in function.operands(function.block(block).owner) {
+                        depth[param.index()] = open.len();
+                    }
+                }
+                WalkStep::Binding(id) => {
+                    n_bound += 1;
+                    place[id.index()] = n_bound;
+                    depth[id.index()] = open.len();
+                    for &operand in function.operands(id) {
+                        last_use[operand.index()] = n_bound;
+                        if let Some(uses) = open.get_mut(depth[operand.index()]) {
+                            uses.push(operand);
+                        }
+                    }
+                }
+                WalkStep::Exit(block) => {
+                    let end = if block == function.body() { u32::MAX } else { n_bound };
+                    let uses = open.pop().unwrap_or_default();
+                    for &id in uses.iter().chain(function.results(block)) {
+                        last_use[id.index()] = end;
+                        // A block may give what is bound around it.
+                        if let Some(uses) = open.get_mut(depth[id.index()]) {
+                            uses.push(id);
+                        }
+                    }
+                }
+                WalkStep::Leave(_) => {}
+            }
+        }
+        Self { place: place.into(), last_use: last_use.into() }
     }
 }
 
@@ -258,15 +346,35 @@ mod tests {
         f.set_results(f.body(), &[b]);
         assert!(!Users::compute(&f).is_used(twice));
     }
+    #[test]
+    fn a_value_lives_until_the_last_block_that_uses_it_ends() {
+        let module = text::parse_str(
+            "def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) { \
+               %a = Relu(%x); \
+               %b = if (%c) { %d = Neg(%a); %e = Abs(%d); %e } else { %x }; \
+               Neg(%b) }",
+        );
+        let module = module.unwrap();
+        let f = module.function("main").unwrap();
+        let id = |name: &str| f.all_bindings().find(|&id| f.name(id) == name).unwrap();
+        let lives = Liveness::compute(f);
+        let [x] = [f.params()[1]];
+        let places = ["a", "b", "d", "e"].map(|name| lives.place(id(name)));
+        assert_eq!(places, [1, 2, 3, 4]);
+        // `%a` is used up to the end of the branch, and `%x` up to that of the other one.
+        assert_eq!([id("a"), x, id("d"), id("e"), id("b")].map(|id| lives.last_use(id)), [4, 4, 4, 4, 5]);
+        assert_eq!(lives.last_use(f.result(f.body())), u32::MAX);
+        assert_eq!(Liveness::of_lists(&lives.lists()).unwrap(), lives);
+    }
 
     #[test]
-    fn an_analysis_is_kept_until_the_function_is_written() {
-        let (f, [x, a, b]) = relu_twice();
-        let mut editor = Editor::new(f.into());
-        let first = editor.analysis::<UseCounts>();
-        assert!(Rc::ptr_eq(&first, &editor.analysis::<UseCounts>()));
-        assert_eq!((first.0[x.index()], first.0[b.index()]), (2, 1));
-        editor.function_mut().map_operands(b, |id| if id == x { a } else { id });
-        assert_eq!(editor.analysis::<UseCounts>().0[x.index()], 1);
+    fn lists_read_back_unless_one_is_missing() {
+        let (f, [x, ..]) = relu_twice();
+        let users = Users::compute(&f);
+        assert_eq!(Users::of_lists(&users.lists()), Some(users.clone()));
+        assert_eq!(Users::of_lists(&UseCounts::compute(&f).lists()), None);
+        assert_eq!(UseCounts::of_lists(&UseCounts::compute(&f).lists()).unwrap().0[x.index()], 2);
+        let places = BlockTree::compute(&f);
+        assert_eq!(BlockTree::of_lists(&places.lists()), Some(places));
     }
 }

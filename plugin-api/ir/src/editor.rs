@@ -4,6 +4,8 @@ use super::*;
 use abi_stable::std_types::RArc;
 use smallvec::SmallVec;
 use std::{
+    any,
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
@@ -13,11 +15,14 @@ use std::{
 pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
-    analyses: analysis::Cache,
+    /// Results computed from the function in its current state, by name.
+    kept: Kept,
     /// Replacements whose types contradict each other: the replaced node and its replacements. They are checked where
     /// the operators are known.
     suspects: Vec<(NodeId, Vec<NodeId>)>,
 }
+
+type Kept = RefCell<BTreeMap<&'static str, Rc<dyn any::Any>>>;
 
 /// The types of the values that take the place of a node's results: of each, or of all as one tuple.
 pub fn given_types(f: &Function, old: NodeId, new: &[NodeId]) -> SmallVec<[TypeId; 4]> {
@@ -32,7 +37,7 @@ pub fn given_types(f: &Function, old: NodeId, new: &[NodeId]) -> SmallVec<[TypeI
 impl Editor {
     /// Edits a function.
     pub fn new(function: RArc<Function>) -> Self {
-        Self { shared: function, owned: None, analyses: analysis::Cache::default(), suspects: Vec::new() }
+        Self { shared: function, owned: None, kept: Kept::default(), suspects: Vec::new() }
     }
 
     /// Returns the function in its current state.
@@ -47,22 +52,30 @@ impl Editor {
     /// The function, to be written to. From here on it counts as changed.
     #[inline]
     pub fn function_mut(&mut self) -> &mut Function {
-        self.analyses.clear();
+        self.kept.get_mut().clear();
         self.owned.get_or_insert_with(|| Box::new(self.shared.clone_to_grow()))
     }
 
-    /// Returns an analysis of the function in its current state, computed unless it is still valid.
-    pub fn analysis<A: Analysis>(&mut self) -> Rc<A> {
-        let function = match &self.owned {
-            Some(owned) => owned,
-            None => &*self.shared,
-        };
-        self.analyses.get(function)
+    /// The function that is edited, if it was not written to.
+    pub fn unwritten(&self) -> Option<&RArc<Function>> {
+        self.owned.is_none().then_some(&self.shared)
+    }
+
+    /// A result that was computed from the function in its current state and kept under a name.
+    #[doc(hidden)]
+    pub fn kept(&self, name: &str) -> Option<Rc<dyn any::Any>> {
+        self.kept.borrow().get(name).cloned()
+    }
+
+    /// Keeps something under a name, until the function is written to.
+    #[doc(hidden)]
+    pub fn keep(&self, name: &'static str, value: Rc<dyn any::Any>) {
+        self.kept.borrow_mut().insert(name, value);
     }
 
     /// Discards all changes.
     pub fn revert(&mut self) {
-        self.analyses.clear();
+        self.kept.get_mut().clear();
         self.suspects.clear();
         self.owned = None;
     }

@@ -32,19 +32,20 @@
 //! 23. `walk`: program order without recursion
 //! 24. `agree`: two statements about the type of one value
 //! 25. `new_types`: types beside those of a function
-//! 26. `analysis`: named analyses
-//! 27. `inline`: calls of model-local functions, replaced by their bindings
-//! 28. `copy`: nodes from one function in another
-//! 29. `editor`: changing a function that may be shared
-//! 30. `visit`: TVM's traversers over expressions
-//! 31. `prim`: loop programs as data
-//! 32. `entry`: the entry function, whichever level it is of
-//! 33. `text`: the text form
-//! 34. `prim_builder`: making loop programs
-//! 35. `equal`: structural equality
-//! 36. `subgraph`: parts of a block
-//! 37. `verify`: everything that is wrong with a module
-//! 38. `wild`: random modules, for tests
+//! 26. `lists`: lists of numbers that cross the boundary without a copy
+//! 27. `analysis`: facts about the structure of functions
+//! 28. `inline`: calls of model-local functions, replaced by their bindings
+//! 29. `copy`: nodes from one function in another
+//! 30. `editor`: changing a function that may be shared
+//! 31. `visit`: TVM's traversers over expressions
+//! 32. `prim`: loop programs as data
+//! 33. `entry`: the entry function, whichever level it is of
+//! 34. `text`: the text form
+//! 35. `prim_builder`: making loop programs
+//! 36. `equal`: structural equality
+//! 37. `subgraph`: parts of a block
+//! 38. `verify`: everything that is wrong with a module
+//! 39. `wild`: random modules, for tests
 
 mod agree;
 mod analysis;
@@ -67,6 +68,7 @@ mod imm;
 mod inline;
 mod intern;
 pub mod layout_hash;
+mod lists;
 pub mod memory;
 mod module;
 mod new_types;
@@ -92,7 +94,7 @@ pub mod wire;
 /// A counted reference, as to the functions of a module: cloning it copies nothing.
 pub use abi_stable::std_types::RArc;
 pub use agree::{contradiction, contradiction_within, join, merge};
-pub use analysis::{Analysis, BlockTree, UseCounts, Users, is_initializer, operator_counts};
+pub use analysis::{BlockTree, Liveness, UseCounts, Users, is_initializer, operator_counts};
 pub use attrs::{Attr, AttrData, AttrDefault, AttrDefaults, AttrValue, Attrs, Words, description};
 pub use bytes::Blob;
 pub use copy::Copier;
@@ -110,6 +112,7 @@ pub use inline::{
     inline_some_functions, instantiate, recursive,
 };
 pub use intern::{Hash64, InternTable};
+pub use lists::{AnyNumbers, Lists, Numbers};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, Source, global_kind, module_attr_kind};
 pub use new_types::{MOST_NEW_PARTS, MOST_NEW_TYPES, NewTypes, TypeLie};
 pub use node::{

@@ -8,9 +8,11 @@
 //! 2. `values`: the values of the keys that attributes and macros take
 //! 3. `pass`: the attributes that make a pass of a function
 //! 4. `instrument`: the attribute that makes an instrument of an `impl Instrument for …`
-//! 5. `options`: `#[derive(PassOptions)]` and `config_option!`
-//! 6. `plugin`: `plugin!`, `operators!`, `additions!`, `evaluators!` and `pipeline!`
+//! 5. `analysis`: the attribute that makes an analysis of an `impl Analysis for …`
+//! 6. `options`: `#[derive(PassOptions)]` and `config_option!`
+//! 7. `plugin`: `plugin!`, `operators!`, `additions!`, `evaluators!` and `pipeline!`
 
+mod analysis;
 mod instrument;
 mod options;
 mod pass;
@@ -103,6 +105,8 @@ pub fn rule_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// `establishes = "types"` declares that the pass only infers types: the host keeps types up to date after every later
 /// pass, so that it need not run again where it is required.
+///
+/// `preserves = ["structure"]`, or names of analyses, declares which results hold for the functions that it changed.
 #[proc_macro_attribute]
 pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Function, args.into(), item.into()))
@@ -134,6 +138,17 @@ pub fn sequential_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn instrument(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(instrument::instrument(args.into(), item.into()))
+}
+
+/// Makes an analysis of an `impl Analysis for MyType`: `#[analysis(name = "acme.Depth", depends = "structure")]`. It is of
+/// functions unless the `impl` says `type Of = IRModule`; documentation comments on the `impl` are the analysis's.
+///
+/// With `depends = "structure"`, results hold where a pass declares that it preserves the structure; without, only while
+/// nothing changes. `lists(depth = "by node: how many calls are above it")` declares the lists that the function `lists`
+/// returns, for everybody.
+#[proc_macro_attribute]
+pub fn analysis(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(analysis::analysis(args.into(), item.into()))
 }
 
 /// Makes the fields of a struct options, or the variants of an enum the choices of one.

@@ -41,10 +41,10 @@ impl Level {
         match self {
             Self::Rewrite => &["level", "check", "ops", "max_rounds", "parallel"],
             Self::Rules => &["level", "parallel", "conditions", "samples(…)"],
-            Self::Function => &["check", "parallel", "establishes", "changes_interface", "statistics(…)"],
-            Self::PrimFunc => &["check", "parallel", "statistics(…)"],
+            Self::Function => &["check", "parallel", "establishes", "changes_interface", "preserves", "statistics(…)"],
+            Self::PrimFunc => &["check", "parallel", "preserves", "statistics(…)"],
             Self::Sequential => &["check", "passes"],
-            Self::Module => &["check", "establishes", "changes_interface", "statistics(…)"],
+            Self::Module => &["check", "establishes", "changes_interface", "preserves", "statistics(…)"],
         }
     }
 
@@ -99,6 +99,8 @@ struct Args {
     check: Option<ExprPath>,
     /// The option that asks it to change the program's interface; empty if it may without one.
     changes_interface: Option<String>,
+    /// The analyses whose results hold after it changed a function.
+    preserves: Vec<LitStr>,
     statistics: Vec<(LitStr, LitStr)>,
     /// The functions that rules name as conditions.
     conditions: Vec<ExprPath>,
@@ -128,6 +130,7 @@ impl Args {
             runtime: None,
             check: None,
             changes_interface: None,
+            preserves: Vec::new(),
             statistics: Vec::new(),
             conditions: Vec::new(),
             samples: Vec::new(),
@@ -202,6 +205,10 @@ impl Args {
                         Some(Lit::Bool(LitBool { value, .. })) => value.then(String::new),
                         _ => Some(a_name(&value, "name the option that asks for it, or write `true`")?.value()),
                     };
+                }
+                "preserves" if matches!(level, Level::Module | Level::Function | Level::PrimFunc) => {
+                    let message = "name the analyses, or `\"structure\"`: `preserves = [\"relais.Users\"]`";
+                    parsed.preserves = some(&value, message)?;
                 }
                 "conditions" if level == Level::Rules => parsed.conditions = conditions(&value)?,
                 "ops" if level == Level::Rewrite => parsed.ops = ops(&value)?,
@@ -491,7 +498,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Some(option) => quote!(Some(#option)),
         None => quote!(None),
     };
-    let (before, after) = (args.before, args.after);
+    let (before, after, preserves) = (args.before, args.after, args.preserves);
     let phase = Ident::new(args.phase, Span::call_site());
     let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
     let statistics = statistics.chain(rewrites);
@@ -534,6 +541,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 statistics: &[#(#statistics),*],
                 rules: #rules,
                 samples: &[#(#samples),*],
+                preserves: &[#(#preserves),*],
                 options: #fields,
             };
 

@@ -5,6 +5,8 @@
 //! frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
+pub mod analysis;
+
 use crate::{
     error::OpError,
     request::{CallRequest, EvalRequest, InferRequest},
@@ -12,8 +14,9 @@ use crate::{
 };
 use abi_stable::{
     StableAbi,
-    std_types::{ROption, RResult, RSlice, RStr, RVec},
+    std_types::{RArc, ROption, RResult, RSlice, RStr, RVec},
 };
+use analysis::{AnalysisObject, SubjectRec};
 use relais_ir::{
     IRModule, NodeId,
     diagnostics::{DiagnosticRec, PassError, error_kind},
@@ -39,6 +42,9 @@ const CALLS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 2 };
 
 /// The version that introduced files that passes make.
 const FILES: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 4 };
+
+/// The version that introduced analyses.
+const ANALYSES: BoundaryVersion = BoundaryVersion { major: 0, minor: 3, patch: 0 };
 
 /// The result of a pass: nothing if it changed nothing.
 pub type PassResult<T> = RResult<ROption<T>, PassError>;
@@ -172,6 +178,25 @@ impl<'a> CallCx<'a> {
     /// Returns an error if the host refuses the name, or is too old.
     pub fn file(self, name: &str, contents: &[u8]) -> Result<(), PassError> {
         entry(self.host.file(), "file", FILES)?(self.data, name.into(), contents.into()).into_result()
+    }
+
+    /// Whether the host has analyses.
+    pub fn has_analyses(self) -> bool {
+        self.host.analysis().is_some()
+    }
+
+    /// An analysis, by name: computed unless it is known, or, if `only_known`, nothing then.
+    ///
+    /// # Errors
+    /// Returns an error if nothing provides it, or it is of something else, it fails, or the host is too old.
+    pub fn analysis(
+        self,
+        name: &str,
+        of: &SubjectRec<'_>,
+        only_known: bool,
+    ) -> Result<Option<RArc<AnalysisObject>>, PassError> {
+        let analysis = entry(self.host.analysis(), "analysis", ANALYSES)?;
+        Ok(analysis(self.data, name.into(), of, only_known.into()).into_result()?.into_option())
     }
 
     /// Looks an operator up: domain, name, version.
@@ -574,4 +599,7 @@ pub struct HostApi {
     pub call_entry: for<'a> extern "C" fn(HostData<'a>, u8, u32) -> RResult<CallEntry, PassError>,
     /// Takes a file that the pass made: its name and its contents.
     pub file: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RSlice<'b, u8>) -> RResult<(), PassError>,
+    /// An analysis, by name, computed unless it is known, or only if it is known: 1.
+    pub analysis:
+        for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, &'b SubjectRec<'b>, u8) -> PassResult<RArc<AnalysisObject>>,
 }

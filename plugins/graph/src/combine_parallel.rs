@@ -90,7 +90,7 @@ pub(crate) fn combine(
     if !f.all_bindings().any(|id| f.call(id).is_some_and(|call| call.is_op(op))) {
         return Ok(());
     }
-    let (users, places) = (edit.analysis::<Users>(), edit.analysis::<BlockTree>());
+    let (users, places) = (cx.analysis::<Users>(edit)?, cx.analysis::<BlockTree>(edit)?);
     let f = edit.function();
     let mut ops = cx.ops(f);
     let mut siblings: Vec<Vec<Branch>> = Vec::new();

@@ -340,7 +340,7 @@ struct Plan {
 
 impl Conversion<'_, '_> {
     fn run(&mut self, edit: &mut Editor, from: i64, target: i64) -> Result<(), PassError> {
-        let users = edit.analysis::<Users>();
+        let users = self.cx.analysis::<Users>(edit)?;
         let mut at = from;
         while at != target {
             let next = at + (target - at).signum();
@@ -352,7 +352,7 @@ impl Conversion<'_, '_> {
     }
 
     /// Converts a function to the next or the previous version.
-    fn step(&mut self, edit: &mut Editor, users: &Rc<Users>, from: i64, to: i64) -> Result<(), PassError> {
+    fn step(&mut self, edit: &mut Editor, users: &Users, from: i64, to: i64) -> Result<(), PassError> {
         let plans = self.plans(edit.function(), from, to);
         let f = edit.function();
         let is_renewed = |id: NodeId| f.kind(id) == kind::CONSTANT && form_in(f, id, from, to).is_some();

@@ -70,7 +70,7 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
         cx.check_cancelled()?;
         let Some(f) = module.function(&caller).cloned() else { continue };
         let mut edit = Editor::new(f.clone());
-        let (users, mut ops) = (edit.analysis::<Users>(), cx.ops(&f));
+        let (users, mut ops) = (cx.analysis::<Users>(&f)?, cx.ops(&f));
         let mut groups: BTreeMap<NodeId, (String, Subgraph)> = BTreeMap::new();
         for part in f.all_blocks().flat_map(|block| groups_of(&f, &users, &ops, block, most)) {
             let name = made.function(&f, &part)?;

@@ -38,6 +38,7 @@ pub struct InferTypeOptions {
     opt_level = 0,
     phase = "types",
     establishes = "types",
+    preserves = ["structure"],
     statistics(typed = "bindings whose type became known, or another"),
 )]
 pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions) -> Result<(), PassError> {

@@ -95,7 +95,7 @@ impl Lifted {
 
 /// Lifts the closures that have none in them and use none; returns whether there are any.
 fn lift_innermost(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> Result<bool, PassError> {
-    let users = edit.analysis::<Users>();
+    let users = cx.analysis::<Users>(edit)?;
     let f = edit.function();
     let is_closure = |id: NodeId| f.kind(id) == kind::FUNCTION;
     let mut lifted: BTreeMap<NodeId, Lifted> = BTreeMap::new();
@@ -142,7 +142,7 @@ fn lift_innermost(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> 
 
 /// Lifts the bodies in which no other one is left to lift; returns whether there are any.
 fn lift_bodies(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> Result<bool, PassError> {
-    let users = edit.analysis::<Users>();
+    let users = cx.analysis::<Users>(edit)?;
     let f = edit.function();
     let mut liftable: BTreeMap<NodeId, Function> = BTreeMap::new();
     for region in f.all_bindings().flat_map(|id| f.regions(id).iter().copied()) {

@@ -34,7 +34,7 @@ pub fn settle(edit: &mut Editor, cx: &PassCx<'_>, sums: Sums) -> Result<usize, P
         let before = n_gone;
         for pair in orders::pairs(edit.function()) {
             cx.check_cancelled()?;
-            let (users, places) = (edit.analysis::<Users>(), edit.analysis::<BlockTree>());
+            let (users, places) = (cx.analysis::<Users>(edit)?, cx.analysis::<BlockTree>(edit)?);
             let ops = cx.ops(edit.function());
             let asked = Asked { f: edit.function(), ops: &ops, users: &users, sums };
             let plan = planner::plan(asked, &places, pair);

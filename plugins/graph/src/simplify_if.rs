@@ -44,7 +44,7 @@ pub fn simplify_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
     if !edit.function().all_bindings().any(|id| edit.function().kind(id) == kind::IF) {
         return Ok(());
     }
-    let places = edit.analysis::<BlockTree>();
+    let places = cx.analysis::<BlockTree>(edit)?;
     let mut decided: HashMap<NodeId, bool> = HashMap::new();
     let f = edit.function();
     let mut live = Live::new();

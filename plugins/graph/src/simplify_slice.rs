@@ -64,7 +64,7 @@ fn split(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     if !f.all_bindings().any(|id| f.call(id).is_some_and(|call| call.is_op("Slice"))) {
         return Ok(());
     }
-    let (users, places) = (edit.analysis::<Users>(), edit.analysis::<BlockTree>());
+    let (users, places) = (cx.analysis::<Users>(edit)?, cx.analysis::<BlockTree>(edit)?);
     let f = edit.function();
     let mut cuts: BTreeMap<_, Vec<Piece>> = BTreeMap::new();
     for piece in f.all_bindings().filter(|&id| users.is_used(id)).filter_map(|id| Piece::of(f, id)) {

@@ -30,7 +30,7 @@ use std::collections::HashSet;
     statistics(turned = "bindings turned into the other form"),
 )]
 pub fn to_basic_block_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let places = edit.analysis::<BlockTree>();
+    let places = cx.analysis::<BlockTree>(edit)?;
     let f = edit.function();
     let mut shared: HashSet<NodeId> = HashSet::new();
     let mut open = Vec::new();

@@ -133,7 +133,7 @@ fn is_left_alone(f: &Function) -> bool {
 }
 
 fn convert(edit: &mut Editor, name: &str, cx: &PassCx<'_>, request: &Request<'_>) -> Result<(), PassError> {
-    let users = edit.analysis::<Users>();
+    let users = cx.analysis::<Users>(edit)?;
     let mut remark = |node: NodeId, why: String| {
         if cx.wants_remarks() {
             cx.diagnostic(Diagnostic::new(Severity::REMARK, why).at(node).in_function(name));

@@ -20,7 +20,7 @@ const UNSAFE: &[&str] = &[
     "plugin-api/boundary/src/",
     "plugin-api/ir/src/bytes.rs",
     "plugin-api/ir/src/cast.rs",
-    "plugin-api/ops/src/abi.rs",
+    "plugin-api/ops/src/abi",
     "plugin-api/ops/src/parts.rs",
     "host/src/plugin/",
     "host/src/loaded/services.rs",

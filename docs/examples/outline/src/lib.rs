@@ -29,7 +29,7 @@ pub fn outline(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Res
         cx.check_cancelled()?;
         let Some(f) = module.function(&caller).cloned() else { continue };
         let mut edit = Editor::new(f.clone());
-        let users = edit.analysis::<Users>();
+        let users = cx.analysis::<Users>(&f)?;
         let parts = with_constants(&f, &users, repeated(&f, &users, cx, options));
         let [first, _, ..] = &parts[..] else { continue };
         let mut names = (1..).map(|number| format!("outlined_{number}"));

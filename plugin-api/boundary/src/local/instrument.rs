@@ -32,7 +32,7 @@ pub fn instrument_info(name: &str) -> Option<&'static InstrumentSpec> {
 impl LocalInstrument {
     /// Calls hooks, in its context.
     pub fn hook<R>(&self, body: impl FnOnce(&InstrumentObject, &HookCall<'_>) -> R) -> R {
-        let state = LocalCall { local: &self.local, module: &self.local.module, depth: 0 };
+        let state = LocalCall { local: &self.local, module: &self.local.module, depth: 0, asking: None };
         // SAFETY: `HOOKS` takes the data for this type.
         let call = unsafe { HookCall::new(HOOKS, HostData::new(&state), log::max_level() as u8) };
         body(&self.object, &call)

@@ -1,4 +1,4 @@
-//! The kinds of passes, as in their records.
+//! The kinds of passes and analyses, as in their records.
 
 /// The unit that a pass receives. Append-only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,6 +57,25 @@ impl Phase {
             Self::CLEAN_UP => "clean-up",
             Self::NONE => "none",
             _ => "unknown",
+        }
+    }
+}
+
+/// The parts of its unit that an analysis depends on. Append-only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Depends(pub u8);
+
+impl Depends {
+    /// Everything.
+    pub const EVERYTHING: Self = Self(0);
+    /// Nodes, operands, blocks and their order, but neither types nor names nor metadata.
+    pub const STRUCTURE: Self = Self(1);
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::STRUCTURE => super::STRUCTURE,
+            _ => "everything",
         }
     }
 }

@@ -21,6 +21,8 @@ pub mod record_kind {
     pub const PIPELINE: u32 = 7;
     /// An addition to an operator that another plugin describes: the fields of an operator that are parts of it.
     pub const ADDITION: u32 = 8;
+    /// An analysis.
+    pub const ANALYSIS: u32 = 9;
 }
 
 /// The tags of a plugin's record.
@@ -97,6 +99,30 @@ pub mod pass_tag {
     pub const BEFORE: u16 = 18;
     /// A pass after which it is added at its extension point.
     pub const AFTER: u16 = 19;
+    /// An analysis whose results hold after the pass changed a function, or `structure`.
+    pub const PRESERVES: u16 = 20;
+}
+
+/// The tags of an analysis's record.
+pub mod analysis_tag {
+    /// Full name.
+    pub const NAME: u16 = 1;
+    /// Documentation.
+    pub const DOC: u16 = 2;
+    /// One of [`SubjectKind`](crate::abi::analysis::SubjectKind).
+    pub const SUBJECT: u16 = 3;
+    /// One of [`Depends`](crate::record::Depends).
+    pub const DEPENDS: u16 = 4;
+    /// A list that it gives: fields of [`list_tag`](super::list_tag).
+    pub const LIST: u16 = 5;
+}
+
+/// The tags of a list that an analysis gives.
+pub mod list_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// A description of its numbers.
+    pub const DOC: u16 = 2;
 }
 
 /// The tags of an example for a rule.

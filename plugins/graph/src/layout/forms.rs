@@ -69,7 +69,7 @@ pub fn convert(edit: &mut Editor, cx: &PassCx<'_>, conversions: &Conversions<'_>
     if conversions.is_empty() {
         return Ok(0);
     }
-    let (users, places) = (edit.analysis::<Users>(), edit.analysis::<BlockTree>());
+    let (users, places) = (cx.analysis::<Users>(edit)?, cx.analysis::<BlockTree>(edit)?);
     let mut ops = cx.ops(edit.function());
     let mut n_converted = 0;
     edit.rebuild(&mut |at: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {

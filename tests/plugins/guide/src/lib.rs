@@ -183,28 +183,36 @@ fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-use relais_plugin_api::ir::Analysis;
+use relais_plugin_api::{
+    analysis::{Analysis, AnalysisCx},
+    ir::{Lists, Numbers},
+};
 
-/// How many calls the longest chain of a function has.
-struct Depth(usize);
+/// How many calls are above each node, itself included.
+#[derive(PartialEq)]
+struct Depth(Numbers<u32>);
 
+#[analysis(name = "acme.Depth", depends = "structure", lists(depth = "by node: how many calls are above it"))]
 impl Analysis for Depth {
-    const NAME: &'static str = "acme.depth";
-
-    fn compute(f: &Function) -> Self {
+    fn compute(f: &Function, _: &AnalysisCx<'_>) -> Result<Self, PassError> {
         let mut depths = vec![0; f.n_nodes()];
         for id in f.all_bindings() {
             let deepest = f.operands(id).iter().map(|operand| depths[operand.index()]).max().unwrap_or(0);
-            depths[id.index()] = deepest + usize::from(f.call(id).is_some());
+            depths[id.index()] = deepest + u32::from(f.call(id).is_some());
         }
-        Self(depths.into_iter().max().unwrap_or(0))
+        Ok(Self(depths.into()))
+    }
+
+    fn lists(&self) -> Lists {
+        Lists::new().with("depth", &self.0)
     }
 }
 
 /// Counts how deep functions are.
 #[function_pass(name = "acme.CountDepth", statistics(depth = "calls in the longest chains"))]
 fn count_depth(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    cx.count("depth", edit.analysis::<Depth>().0);
+    let depth = cx.analysis::<Depth>(edit)?;
+    cx.count("depth", depth.0.iter().copied().max().unwrap_or(0) as usize);
     Ok(())
 }
 

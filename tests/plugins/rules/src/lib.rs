@@ -1,6 +1,7 @@
 //! The plugin for the rules about instruments, contexts and options.
 #![forbid(unsafe_code)]
 
+mod analyses;
 mod checks;
 mod contexts;
 mod instruments;

@@ -1,6 +1,7 @@
 //! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the shipped plugins, and
 //! of this program. A test's name contains the number of its rule.
 
+mod analyses;
 mod checks;
 mod contexts;
 mod faults;

@@ -1,0 +1,170 @@
+//! Asking for analyses: computing what is not known, and checking what is.
+
+use super::{
+    AnalysisFacts, Catalogue, PassFacts, RunCx, Verify,
+    analyses::{Analyses, AnalysisUse, Asking, Carried, Known, Plan, address},
+    check_arena,
+};
+use crate::{
+    ir::{Function, IRModule},
+    words::list,
+};
+use abi_stable::std_types::RArc;
+use relais_plugin_api::{
+    analysis::{AnalysisObject, SubjectRec},
+    boundary::abi::error_kind,
+    diagnostics::PassError,
+};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// Computes the results that a pass preserves again, and compares.
+///
+/// # Errors
+/// Returns an error if one is another, which the pass did not preserve.
+pub(crate) fn check_preserved(
+    analyses: &Analyses,
+    plan: &Plan,
+    new: &IRModule,
+    pass: &PassFacts,
+    catalogue: &dyn Catalogue,
+) -> Result<(), PassError> {
+    for Carried { function, known, is_declared } in analyses.carried(plan, new, pass) {
+        let facts = catalogue.analysis(&known.analysis).map_err(|_| unknown(&known.analysis))?;
+        let again = catalogue.compute_analysis(&facts, &SubjectRec::function(function), &RunCx::new(catalogue))?;
+        if !again.equals(&known.object)? {
+            let name = body_name(new, function);
+            let error = match is_declared {
+                true => PassError::new(format_args!(
+                    "`{}` declares that it preserves `{}`, and what it made of `@{name}` has another result",
+                    pass.name, known.analysis
+                ))
+                .help("declare with `preserves` what holds after every change that the pass makes"),
+                false => PassError::new(format_args!(
+                    "`{}` declares that it depends on the structure alone, and has another result for `@{name}` after \
+                         types were inferred",
+                    known.analysis
+                ))
+                .of_plugin(&facts.plugin),
+            };
+            return Err(error.in_function(&name));
+        }
+    }
+    Ok(())
+}
+fn body_name(module: &IRModule, function: &RArc<Function>) -> String {
+    let mut globals = module.globals().iter();
+    globals
+        .find(|global| address(global.body()) == address(function))
+        .map_or_else(String::new, |it| it.name.to_string())
+}
+
+fn unknown(name: &str) -> PassError {
+    PassError::with_kind(error_kind::HOST, format_args!("nothing provides the analysis `{name}`"))
+}
+
+impl RunCx<'_> {
+    /// Returns an analysis, by its full or short name, of a function, a loop program or a module: computed, unless the run
+    /// has a result that holds, or, if `only_known`, nothing then.
+    ///
+    /// # Errors
+    /// Returns an error if nothing provides the analysis, it is of another unit, depends on itself, or fails.
+    pub fn analysis(
+        &self,
+        name: &str,
+        of: &SubjectRec<'_>,
+        only_known: bool,
+    ) -> Result<Option<RArc<AnalysisObject>>, PassError> {
+        let kept = self.nest.analyses;
+        let verifies = self.nest.verify == Verify::Each;
+        // By its full name first, which needs no search.
+        if let Some(known) = kept.and_then(|kept| kept.find(name, of)).filter(|_| !verifies) {
+            kept.inspect(|kept| kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() }));
+            return Ok(Some(known));
+        }
+        let facts = self.catalogue.analysis(name).map_err(|none| none.of_analysis(name))?;
+        let name = facts.name.as_str();
+        if facts.subject != of.kind() {
+            let (own, other) = (facts.subject.name(), of.kind().name());
+            let message = format_args!("`{name}` is an analysis of a {own}, and was asked for of a {other}");
+            return Err(PassError::with_kind(error_kind::HOST, message));
+        }
+        let known = kept.and_then(|kept| kept.find(name, of));
+        if known.is_some() || only_known {
+            if let (Some(known), true) = (&known, verifies) {
+                self.check_again(&facts, of, known)?;
+            }
+            if let Some(kept) = kept.filter(|_| known.is_some()) {
+                kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() });
+            }
+            return Ok(known);
+        }
+        // A pass may ask about a function that it has made.
+        let bodies = of.as_module().into_iter().flat_map(|module| module.globals().iter().map(crate::ir::Global::body));
+        for function in bodies.chain(of.as_function()) {
+            if !kept.is_some_and(|kept| kept.is_current(function)) {
+                check_arena("", function)?;
+            }
+        }
+        let (object, took) = self.computed(&facts, of)?;
+        let known = Known { analysis: facts.name.clone(), depends: facts.depends, object: RArc::new(object) };
+        let Some(kept) = kept else { return Ok(Some(known.object)) };
+        kept.used(name, AnalysisUse { computed: 1, took, ..AnalysisUse::default() });
+        Ok(Some(kept.add(of, known)))
+    }
+
+    /// Computes an analysis; returns how long it took, too, without those that it needs.
+    fn computed(&self, facts: &AnalysisFacts, of: &SubjectRec<'_>) -> Result<(AnalysisObject, Duration), PassError> {
+        let name = facts.name.as_str();
+        let at =
+            of.as_function().map(address).or_else(|| of.as_module().map(|module| std::ptr::from_ref(module).addr()));
+        let asking = Asking { name, at: at.unwrap_or(0), outer: self.nest.asking, needed: AtomicU64::new(0) };
+        let mut chain = vec![name];
+        let mut around = asking.outer;
+        while let Some(outer) = around {
+            chain.push(outer.name);
+            if (outer.name, outer.at) == (name, asking.at) {
+                chain.reverse();
+                let chain: Vec<String> = chain.iter().map(|name| format!("`{name}`")).collect();
+                let message = format_args!("analysis `{name}` depends on itself: {}", chain.join(" needs "));
+                return Err(PassError::new(message).of_plugin(&facts.plugin));
+            }
+            around = outer.outer;
+        }
+        let began = Instant::now();
+        let inner = RunCx { nest: self.nest.asked_by(&asking), ..*self };
+        let object = self.catalogue.compute_analysis(facts, of, &inner);
+        let whole = began.elapsed();
+        if let Some(outer) = asking.outer {
+            outer.needed.fetch_add(u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+        let object = object?;
+        if !object.lists().names().eq(facts.lists.iter().map(|(name, _)| name.as_str())) {
+            let [gave, declares] = [
+                object.lists().names().map(str::to_owned).collect::<Vec<_>>(),
+                facts.lists.iter().map(|(name, _)| name.clone()).collect(),
+            ];
+            let or_none = |names: &[String]| if names.is_empty() { "none".to_owned() } else { list(names) };
+            let message = format_args!(
+                "analysis `{name}` gave the lists {}, and its record declares {}",
+                or_none(&gave),
+                or_none(&declares)
+            );
+            return Err(PassError::new(message).of_plugin(&facts.plugin));
+        }
+        Ok((object, whole.saturating_sub(Duration::from_nanos(asking.needed.load(Ordering::Relaxed)))))
+    }
+
+    /// Computes an analysis again, without what is known, and compares.
+    fn check_again(&self, facts: &AnalysisFacts, of: &SubjectRec<'_>, known: &AnalysisObject) -> Result<(), PassError> {
+        let alone = RunCx { nest: self.nest.unaware(), ..*self };
+        let (again, _) = alone.computed(facts, of)?;
+        if again.equals(known)? {
+            return Ok(());
+        }
+        let message = format_args!("analysis `{}` has two results for one {}", facts.name, facts.subject.name());
+        Err(PassError::new(message).of_plugin(&facts.plugin))
+    }
+}

@@ -1,0 +1,169 @@
+//! Analyses (rule R28): shared by the passes of a run, kept as long as they hold, and the faults of those that lie.
+
+use super::*;
+use relais::pass::{AnalysisUse, Catalogue, RunCx, Verify};
+use relais_plugin_api::{analysis::SubjectRec, ir::Users};
+
+/// A chain of three calls, and another function of one.
+fn chain() -> IRModule {
+    parse(
+        "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  \
+           %a = Relu(%x);\n  %b = Neg(%a);\n  %c = Abs(%b);\n  %c\n}\n\
+         def @other(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %a = Relu(%x);\n  %a\n}\n",
+    )
+}
+
+fn ran(steps: &str) -> RunReport {
+    ran_as(steps, Verify::Off).unwrap_or_else(|error| panic!("{error}")).1
+}
+
+fn ran_as(steps: &str, verify: Verify) -> Result<(IRModule, RunReport), Box<Failure>> {
+    let spec = PipelineSpec::parse("p.toml", &format!("steps = [{steps}]"), &Disk).unwrap();
+    let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
+    let options = ManagerOptions { verify: Some(verify), ..ManagerOptions::default() };
+    manager::run(&pipeline, &chain(), &*REGISTRY, &options)
+}
+
+/// Computed, reused and preserved.
+fn used(report: &RunReport, analysis: &str) -> [u64; 3] {
+    let AnalysisUse { computed, reused, preserved, .. } = report.analyses.get(analysis).copied().unwrap_or_default();
+    [computed, reused, preserved]
+}
+
+fn count(report: &RunReport, pass: &str, name: &str) -> u64 {
+    let mut all = report.statistics.iter();
+    all.find(|it| short(&it.pass) == pass && it.name == name).map_or(0, |it| it.count)
+}
+
+fn fault(steps: &str, verify: Verify) -> String {
+    ran_as(steps, verify).err().expect("it fails").to_string()
+}
+
+#[test]
+fn r28_an_analysis_is_computed_once_for_a_function_and_shared_by_passes() {
+    let report = ran("\"AskDepth\", \"AskDepth\", \"Count\", \"AskDepth\"");
+    // Each asks twice about each of two functions: without computing, and if need be with.
+    assert_eq!(used(&report, "acme.Depth"), [2, 8, 0]);
+    assert_eq!(count(&report, "AskDepth", "depth"), 3 * (3 + 1));
+    assert_eq!(count(&report, "AskDepth", "known"), 4);
+}
+
+#[test]
+fn r28_a_result_holds_for_the_functions_that_a_pass_did_not_change() {
+    let report = ran("\"AskDepth\", { pass = \"Shorten\" }, \"AskDepth\"");
+    // Both were changed; without verification nothing tells that what the pass declares is wrong.
+    assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
+    let report = ran("\"AskDepth\", \"ReluRelu\", \"DeepenAndAsk\", \"AskDepth\"");
+    assert_eq!(used(&report, "acme.Depth"), [4, 2, 0]);
+    assert_eq!([count(&report, "DeepenAndAsk", "before"), count(&report, "DeepenAndAsk", "after")], [3 + 1, 4 + 2]);
+    assert_eq!(count(&report, "AskDepth", "depth"), 3 + 1 + 4 + 2);
+}
+
+#[test]
+fn r28_inferred_types_leave_what_depends_on_the_structure_alone() {
+    let report = ran("\"AskWhole\", \"InferType\", \"AskWhole\"");
+    assert_eq!(used(&report, "acme.Depth"), [2, 2, 2]);
+    assert_eq!(used(&report, "acme.Typed"), [4, 0, 0]);
+    assert_eq!(used(&report, "acme.Whole"), [2, 0, 0]);
+    assert_eq!(count(&report, "AskWhole", "typed"), 4);
+    let again = ran("\"AskWhole\", \"AskWhole\"");
+    assert_eq!(used(&again, "acme.Whole"), [1, 1, 0]);
+}
+
+#[test]
+fn r28_a_pass_preserves_what_it_declares() {
+    let report = ran("\"AskDepth\", \"Rename\", \"AskDepth\"");
+    assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
+    let (_, report) = ran_as("\"AskDepth\", \"Rename\", \"AskDepth\"", Verify::Each).unwrap();
+    assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
+}
+
+#[test]
+fn r28_a_pass_that_does_not_preserve_what_it_declares_is_named() {
+    let message = fault("\"AskDepth\", \"Shorten\"", Verify::Each);
+    let says = "`acme.Shorten` declares that it preserves `acme.Depth`, and what it made of `@main` has another result";
+    assert!(message.contains(says), "{message}");
+    // Nothing was asked for, and nothing is preserved.
+    assert!(ran_as("\"Shorten\"", Verify::Each).is_ok());
+}
+
+#[test]
+fn r28_an_analysis_with_two_results_for_one_function_is_named() {
+    let steps = "{ pass = \"AskByName\", options = { name = \"Moody\" } }";
+    let twice = format!("{steps}, {steps}");
+    assert_eq!(used(&ran(&twice), "acme.Moody"), [2, 2, 0]);
+    let message = fault(&twice, Verify::Each);
+    assert!(message.contains("analysis `acme.Moody` has two results for one function"), "{message}");
+    assert!(message.contains("acme-rules"), "{message}");
+}
+
+#[test]
+fn r28_faults_of_analyses_are_those_of_their_plugins_and_name_them() {
+    let asked =
+        |name: &str| fault(&format!("{{ pass = \"AskByName\", options = {{ name = \"{name}\" }} }}"), Verify::Off);
+    for (name, says) in [
+        ("Hen", "analysis `acme.Hen` depends on itself: `acme.Hen` needs `acme.Egg` needs `acme.Hen`"),
+        ("Broken", "in pieces"),
+        ("Broken", "in analysis `acme.Broken` of plugin `acme-rules 0.3.0`"),
+        ("Mislabelled", "analysis `acme.Mislabelled` gave the lists `pears`, and its record declares `apples`"),
+        ("Typed", "`Typed` has no lists: only its own plugin can read it"),
+        ("Whole", "`acme.Whole` is an analysis of a module, and was asked for of a function"),
+        ("acme.Dept", "nothing provides the analysis `acme.Dept`"),
+        ("acme.Dept", "did you mean `acme.Depth`?"),
+    ] {
+        let message = asked(name);
+        assert!(message.contains(says), "{name}: {message}");
+    }
+}
+
+#[test]
+fn r28_lists_of_any_analysis_are_found_by_name() {
+    let steps = |name: &str| format!("{{ pass = \"AskByName\", options = {{ name = \"{name}\" }} }}");
+    let report = ran(&[steps("acme.Depth"), steps("relais.BlockTree")].join(", "));
+    let said = said(&report);
+    assert!(said[0].starts_with("acme.Depth: ") && said[0].ends_with(" numbers in `depth`"), "{said:?}");
+    assert!(said[2].ends_with(" numbers in `block`, `parent`, `depth`"), "{said:?}");
+}
+
+#[test]
+fn r28_a_plugin_reads_the_analyses_of_the_host() {
+    let report = ran("\"AskUsers\", \"SimplifySlice\", \"AskUsers\"");
+    assert_eq!(count(&report, "AskUsers", "users"), 4);
+    assert_eq!(used(&report, "relais.Users"), [2, 2, 2]);
+}
+
+#[test]
+fn r28_threads_share_results_and_count_the_same() {
+    let module = functions(60, |_| false);
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"AskDepth\", \"AskWhole\", \"AskDepth\"]", &Disk).unwrap();
+    let pipeline = spec.resolve(&*REGISTRY).unwrap();
+    for _ in 0..3 {
+        let (_, report) = manager::run(&pipeline, &module, &*REGISTRY, &ManagerOptions::default()).unwrap();
+        assert_eq!(used(&report, "acme.Depth"), [60, 60 + 2 * 60, 0]);
+    }
+}
+
+#[test]
+fn r28_passes_of_a_program_ask_for_analyses() {
+    let pass = Pass::function("own.Users", 0, |f, _, cx| {
+        let found = cx.analysis("Users", &SubjectRec::function(f), false)?.expect("it was computed");
+        let users = Users::of_lists(found.lists()).expect("they are its lists");
+        assert_eq!(users.of(f.params()[0]).len(), 1);
+        Ok(None)
+    });
+    let (_, report) = ran_well(&pass, &chain());
+    assert_eq!(used(&report, "relais.Users"), [2, 0, 0]);
+}
+
+#[test]
+fn r28_an_analysis_can_be_computed_outside_a_run() {
+    let module = chain();
+    let cx = RunCx::new(&*REGISTRY);
+    let of = SubjectRec::function(module.function("main").unwrap());
+    let depth = cx.analysis("Depth", &of, false).unwrap().unwrap();
+    assert_eq!(depth.lists().narrow("depth").unwrap().iter().max(), Some(&3));
+    assert!(cx.analysis("Depth", &of, true).unwrap().is_none(), "nothing is kept");
+    let names: Vec<String> = Catalogue::analyses(&*REGISTRY).into_iter().map(|it| it.name).collect();
+    assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
+    assert!(["acme.Depth", "relais.Users"].iter().all(|name| names.iter().any(|it| it == name)), "{names:?}");
+}
