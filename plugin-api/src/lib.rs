@@ -135,7 +135,8 @@ pub mod __private {
     pub use relais_boundary::{
         analysis::compute,
         entry::{
-            InstrumentImpl, Item, PassImpl, PluginImpl, Registration, create, create_instrument, lib_header, root,
+            Begun, InstrumentImpl, Item, PassImpl, PluginImpl, Registration, create, create_instrument, lib_header,
+            root,
         },
         fingerprint::FINGERPRINT,
         options::{

@@ -160,15 +160,23 @@ impl PassHandle {
     /// Runs on each global that a pass of this level sees; the results come out in module order.
     fn run_globals(&self, module: &IRModule, run: &Run<'_>, shown: Shown) -> Result<Option<IRModule>, PassError> {
         let order = if self.record().parallel { Order::Parallel } else { Order::Serial };
-        over_globals(module, run.cx, shown, order, &run.context, |name, old| {
+        let begin = || self.call(run, module, "", |call| self.object.begin(call, module).into_result()).tell(run.cx);
+        let begun = self.record().begins.then(begin).transpose()?;
+        let new = over_globals(module, run.cx, shown, order, &run.context, |name, old| {
             self.call(run, module, name, |call| {
-                let new = match shown {
-                    Shown::Functions => self.object.run_function(call, old),
-                    Shown::PrimFuncs => self.object.run_prim_func(call, old),
+                let new = match (&begun, shown) {
+                    (Some(begun), _) => self.object.run_begun(begun, call, old),
+                    (None, Shown::Functions) => self.object.run_function(call, old),
+                    (None, Shown::PrimFuncs) => self.object.run_prim_func(call, old),
                 };
                 new.into_result().map(ROption::into_option)
             })
-        })
+        })?;
+        if let Some(begun) = begun {
+            let result = new.as_ref().unwrap_or(module);
+            self.call(run, module, "", |call| self.object.end(begun, call, result).into_result()).tell(run.cx)?;
+        }
+        Ok(new)
     }
 
     /// Runs the members that are on (rule R11), with their requirements.

@@ -289,6 +289,10 @@ impl<'a> Machine<'a> {
             }
         };
         self.types_hold |= facts.establishes_types;
+        if facts.establishes_types && fate == Fate::Changed {
+            // What passes left holds with types, too.
+            self.left.values_mut().filter(|left| **left + 1 == version).for_each(|left| *left = version);
+        }
         self.left.insert(pass, version);
         if types > Duration::ZERO {
             watch.types_took(types);

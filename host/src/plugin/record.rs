@@ -104,6 +104,8 @@ pub struct PassRecord {
     pub doc: String,
     /// Whether functions are given to it in parallel.
     pub parallel: bool,
+    /// Whether it begins before the first function of a module, and ends after the last one.
+    pub begins: bool,
     /// Whether it establishes types, which the driver then keeps up.
     pub establishes_types: bool,
     /// The extension point of pipelines that it is added at.
@@ -476,6 +478,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         members: Vec::new(),
         doc: String::new(),
         parallel: true,
+        begins: false,
         establishes_types: false,
         extends: None,
         before: Vec::new(),
@@ -505,6 +508,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::FLAGS => {
                 let flags = field.u32().map_err(malformed)?;
                 pass.parallel = flags & pass_flag::SERIAL == 0;
+                pass.begins = flags & pass_flag::BEGINS != 0;
                 pass.establishes_types = flags & pass_flag::TYPES != 0;
             }
             pass_tag::PHASE => pass.phase = Phase(field.u8().map_err(malformed)?),

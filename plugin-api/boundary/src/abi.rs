@@ -101,6 +101,40 @@ pub struct PassVTable {
     pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
     /// Says whether the pass can work on a module, before any pass of the run did. Where there is none, it can.
     pub check: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>,
+    /// Begins a pass over the functions of a module, if its record says that it begins: makes the state of its calls.
+    pub begin: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<BegunObject, PassError>,
+    /// Runs a function pass or a prim-func pass that has begun.
+    pub on_function: for<'a> unsafe extern "C" fn(
+        *const (),
+        &BegunObject,
+        &CallCx<'a>,
+        &RArc<Function>,
+    ) -> PassResult<RArc<Function>>,
+    /// Ends it, once no function failed: the module is its result.
+    pub end: for<'a> unsafe extern "C" fn(*const (), BegunObject, &CallCx<'a>, &IRModule) -> RResult<(), PassError>,
+}
+
+/// The state of a pass that has begun, for its calls on functions. Like [`PassObject`], it cannot be taken apart.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct BegunObject {
+    /// A value that the library knows which made it.
+    pub(crate) state: *mut (),
+    pub(crate) drop: unsafe extern "C" fn(*mut ()) -> RResult<(), PassError>,
+    /// The address by which that library knows itself.
+    pub(crate) library: *const (),
+}
+
+// SAFETY: the state is a value of a type that is `Send + Sync` (see `entry`), owned by this object.
+unsafe impl Send for BegunObject {}
+// SAFETY: as above.
+unsafe impl Sync for BegunObject {}
+
+impl Drop for BegunObject {
+    fn drop(&mut self) {
+        // SAFETY: the state is this object's, and is not used afterwards. A panic while it is dropped changes no result.
+        let _ = unsafe { (self.drop)(self.state) };
+    }
 }
 
 impl PassObject {
@@ -133,6 +167,38 @@ impl PassObject {
         match self.vtable.check() {
             // SAFETY: the state is this object's.
             Some(check) => unsafe { check(self.state, cx, module) },
+            None => RResult::ROk(()),
+        }
+    }
+
+    /// Begins a pass whose record says that it begins.
+    pub fn begin(&self, cx: &CallCx<'_>, module: &IRModule) -> RResult<BegunObject, PassError> {
+        match self.vtable.begin() {
+            // SAFETY: the state is this object's.
+            Some(begin) => unsafe { begin(self.state, cx, module) },
+            None => RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass cannot begin")),
+        }
+    }
+
+    /// Runs a function pass or a prim-func pass that has begun.
+    pub fn run_begun(
+        &self,
+        begun: &BegunObject,
+        cx: &CallCx<'_>,
+        function: &RArc<Function>,
+    ) -> PassResult<RArc<Function>> {
+        match self.vtable.on_function() {
+            // SAFETY: the state is this object's.
+            Some(run) => unsafe { run(self.state, begun, cx, function) },
+            None => RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass cannot begin")),
+        }
+    }
+
+    /// Ends a pass that has begun.
+    pub fn end(&self, begun: BegunObject, cx: &CallCx<'_>, module: &IRModule) -> RResult<(), PassError> {
+        match self.vtable.end() {
+            // SAFETY: the state is this object's.
+            Some(end) => unsafe { end(self.state, begun, cx, module) },
             None => RResult::ROk(()),
         }
     }

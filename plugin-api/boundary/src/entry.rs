@@ -6,7 +6,7 @@ mod instrument;
 mod pass;
 
 pub use instrument::{InstrumentImpl, create as create_instrument};
-pub use pass::{PassImpl, create};
+pub use pass::{Begun, PassImpl, create};
 
 use crate::{
     abi::{

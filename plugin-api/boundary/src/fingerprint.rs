@@ -78,6 +78,7 @@ pub const FINGERPRINT: u64 = all(&[
     __layout_hash!(FindingsRec { text, data, more }),
     __layout_hash!(TimeLimitRec { nanoseconds, message, more }),
     SubjectRec::LAYOUT_HASH,
+    __layout_hash!(BegunObject { state, drop, library }),
     AnalysisObject::LAYOUT_HASH,
     Lists::LAYOUT_HASH,
     table_hash!(AnalysisVTable { drop, equals }),

@@ -15,11 +15,11 @@ use crate::{
     entry::{Item, registrations},
     options::{ConfigSpec, OptionKind, Value},
     pass::{OpFactsTable, check_file_name},
-    record::{HEADER, Header, Level, PassSpec},
+    record::{HEADER, Header, Level, PassSpec, pass_flag},
 };
 use abi_stable::{
     prefix_type::WithMetadata,
-    std_types::{ROption, RResult, RSlice, RStr, RVec},
+    std_types::{RArc, ROption, RResult, RSlice, RStr, RVec},
 };
 use relais_ir::{
     Function, IRModule, NodeId,
@@ -366,21 +366,31 @@ impl Local {
                 Ok(now)
             }
             level => {
+                let begins = pass.spec.flags & pass_flag::BEGINS != 0;
+                let begun = begins.then(|| pass.object.begin(&cx, module).into_result()).transpose()?;
+                let run = |function: &RArc<Function>| match (&begun, level) {
+                    (Some(begun), _) => pass.object.run_begun(begun, &cx, function),
+                    (None, Level::PRIM_FUNC) => pass.object.run_prim_func(&cx, function),
+                    (None, _) => pass.object.run_function(&cx, function),
+                };
                 let mut new: Option<IRModule> = None;
                 for global in module.globals() {
                     let name = global.name.as_str();
                     let in_function = |error: PassError| error.in_function(name);
                     if let (Level::PRIM_FUNC, Some(old)) = (level, global.prim_func()) {
-                        let outcome = pass.object.run_prim_func(&cx, old).into_result().map_err(in_function)?;
+                        let outcome = run(old).into_result().map_err(in_function)?;
                         if let ROption::RSome(changed) = outcome {
                             new.get_or_insert_with(|| module.clone()).set_prim_func(name, changed);
                         }
                     } else if let (Level::FUNCTION | Level::REWRITE, Some(old)) = (level, global.function()) {
-                        let outcome = pass.object.run_function(&cx, old).into_result().map_err(in_function)?;
+                        let outcome = run(old).into_result().map_err(in_function)?;
                         if let ROption::RSome(changed) = outcome {
                             new.get_or_insert_with(|| module.clone()).set_function(name, changed);
                         }
                     }
+                }
+                if let Some(begun) = begun {
+                    pass.object.end(begun, &cx, new.as_ref().unwrap_or(module)).into_result()?;
                 }
                 Ok(new)
             }

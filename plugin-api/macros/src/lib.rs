@@ -106,6 +106,11 @@ pub fn rule_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// `establishes = "types"` declares that the pass only infers types: the host keeps types up to date after every later
 /// pass, so that it need not run again where it is required.
 ///
+/// `begin = prepare` names a function `fn(&IRModule, &PassCx<'_>) -> Result<State, PassError>` that is called before the
+/// first function of a module; the pass then takes a parameter `&State` before its options. `end = conclude` names a
+/// `fn(State, &IRModule, &PassCx<'_>) -> Result<(), PassError>` that is called after the last one, with the module that
+/// the pass has made, unless it failed. Both take the options, too, if the pass does.
+///
 /// `preserves = ["structure"]`, or names of analyses, declares which results hold for the functions that it changed.
 #[proc_macro_attribute]
 pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {

@@ -41,8 +41,10 @@ impl Level {
         match self {
             Self::Rewrite => &["level", "check", "ops", "max_rounds", "parallel"],
             Self::Rules => &["level", "parallel", "conditions", "samples(…)"],
-            Self::Function => &["check", "parallel", "establishes", "changes_interface", "preserves", "statistics(…)"],
-            Self::PrimFunc => &["check", "parallel", "preserves", "statistics(…)"],
+            Self::Function => {
+                &["begin", "end", "check", "parallel", "establishes", "changes_interface", "preserves", "statistics(…)"]
+            }
+            Self::PrimFunc => &["begin", "end", "check", "parallel", "preserves", "statistics(…)"],
             Self::Sequential => &["check", "passes"],
             Self::Module => &["check", "establishes", "changes_interface", "preserves", "statistics(…)"],
         }
@@ -97,6 +99,9 @@ struct Args {
     runtime: Option<LitStr>,
     /// The function that says whether it can work on a module.
     check: Option<ExprPath>,
+    /// The functions that are called before the first and after the last function of a module.
+    begin: Option<ExprPath>,
+    end: Option<ExprPath>,
     /// The option that asks it to change the program's interface; empty if it may without one.
     changes_interface: Option<String>,
     /// The analyses whose results hold after it changed a function.
@@ -129,6 +134,8 @@ impl Args {
             phase: "REWRITES",
             runtime: None,
             check: None,
+            begin: None,
+            end: None,
             changes_interface: None,
             preserves: Vec::new(),
             statistics: Vec::new(),
@@ -193,13 +200,18 @@ impl Args {
                     };
                     parsed.is_prim = Some(*is_prim);
                 }
-                "check" if level != Level::Rules => match value {
-                    Expr::Path(path) => parsed.check = Some(path),
-                    other => {
-                        let message = "name the function that says whether the pass can work: `check = can_work`";
-                        return Err(syn::Error::new(other.span(), message));
-                    }
-                },
+                "check" if level != Level::Rules => {
+                    let message = "name the function that says whether the pass can work: `check = can_work`";
+                    parsed.check = Some(a_path(value, message)?);
+                }
+                "begin" if matches!(level, Level::Function | Level::PrimFunc) => {
+                    let message = "name the function that makes the state of the pass: `begin = prepare`";
+                    parsed.begin = Some(a_path(value, message)?);
+                }
+                "end" if matches!(level, Level::Function | Level::PrimFunc) => {
+                    let message = "name the function that takes the state in the end: `end = conclude`";
+                    parsed.end = Some(a_path(value, message)?);
+                }
                 "changes_interface" if level == Level::Module || level == Level::Function => {
                     parsed.changes_interface = match literal(&value) {
                         Some(Lit::Bool(LitBool { value, .. })) => value.then(String::new),
@@ -244,6 +256,10 @@ impl Args {
             let message = "`before` and `after` order passes at an extension point: `extends = \"after-simplify\"`";
             return Err(syn::Error::new(name.span(), message));
         }
+        if let (None, Some(end)) = (&parsed.begin, &parsed.end) {
+            let message = "`end` takes the state that `begin` makes: name both";
+            return Err(syn::Error::new(end.span(), message));
+        }
         if level == Level::Rewrite {
             ops_of_level(&parsed.ops, parsed.is_prim.unwrap_or(false))?;
         }
@@ -253,10 +269,17 @@ impl Args {
     }
 }
 
-/// The type behind the reference of the parameter that takes options.
-fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Result<Type> {
+/// A function, by its path.
+fn a_path(value: Expr, message: &str) -> syn::Result<ExprPath> {
+    match value {
+        Expr::Path(path) => Ok(path),
+        other => Err(syn::Error::new(other.span(), message)),
+    }
+}
+
+/// The type behind the reference of the parameter that takes options: the one after `n_params` others.
+fn options_type(level: Level, function: &ItemFn, has_members: bool, n_params: usize) -> syn::Result<Type> {
     let sig = &function.sig;
-    let n_params = level.n_params();
     let wrong = |span: Span, what: &str| {
         let message = format!("{what}; this attribute goes before `{}`", level.signature());
         syn::Error::new(span, message)
@@ -378,8 +401,10 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     };
     let (options, has_options, is_prim) = match &source {
         Source::Function(function) => {
-            let options = options_type(level, function, args.passes.is_some())?;
-            (options, function.sig.inputs.len() > level.n_params(), args.is_prim.unwrap_or(false))
+            // The state of one that has begun comes before the options.
+            let n_params = level.n_params() + usize::from(args.begin.is_some());
+            let options = options_type(level, function, args.passes.is_some(), n_params)?;
+            (options, function.sig.inputs.len() > n_params, args.is_prim.unwrap_or(false))
         }
         Source::Rules(item) => (syn::parse_quote!(()), false, check_rules(level, item, &args)?),
     };
@@ -393,6 +418,17 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             fn module(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::IRModule)
                 -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
+        Level::Function | Level::PrimFunc if args.begin.is_some() => {
+            let begun = local("begun");
+            quote_spanned! {span=>
+                fn on_function(
+                    #options_arg: &Self::Options,
+                    #cx: &api::pass::PassCx<'_>,
+                    #subject: &mut api::ir::Editor,
+                    #begun: &rt::Begun,
+                ) -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx, #begun.get()? #with) }
+            }
+        }
         Level::Function => quote_spanned! {span=>
             fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                 -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
@@ -450,6 +486,24 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 -> Result<(), api::diagnostics::PassError> { #check(#subject, #cx #with) }
         }
     });
+    let begin = args.begin.as_ref().map(|begin| {
+        quote_spanned! {begin.span()=>
+            fn begin(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &api::ir::IRModule)
+                -> Result<rt::Begun, api::diagnostics::PassError> { #begin(#subject, #cx #with).map(rt::Begun::new) }
+        }
+    });
+    let end = args.end.as_ref().map(|end| {
+        let begun = local("begun");
+        quote_spanned! {end.span()=>
+            fn end(
+                #options_arg: &Self::Options,
+                #cx: &api::pass::PassCx<'_>,
+                #subject: &api::ir::IRModule,
+                #begun: rt::Begun,
+            ) -> Result<(), api::diagnostics::PassError> { #end(#begun.take()?, #subject, #cx #with) }
+        }
+    });
+    let begins = args.begin.is_some().then(|| quote!(| rt::pass_flag::BEGINS));
     let rewrites = matches!(level, Level::Rewrite | Level::Rules).then(|| quote!(rt::REWRITES));
     // A function of a wrong type is reported at its name in the attribute.
     let conditions = args.conditions.iter().map(|path| {
@@ -531,7 +585,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 ops: &[#(#ops),*],
                 members: &[#(#members),*],
                 doc: #doc,
-                flags: 0 #serial #types,
+                flags: 0 #serial #types #begins,
                 extends: #extends,
                 before: &[#(#before),*],
                 after: &[#(#after),*],
@@ -558,6 +612,10 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 #body
 
                 #check
+
+                #begin
+
+                #end
             }
 
             #register

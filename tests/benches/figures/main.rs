@@ -3,6 +3,7 @@
 //!
 //! Alternatives are measured in turns within one run, and the median counts. Goals are in brackets.
 
+mod analyses;
 mod boundary;
 mod checks;
 mod discovery;
@@ -23,7 +24,8 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 10] = [
+const PARTS: [(&str, fn()); 11] = [
+    ("analyses", analyses::run),
     ("boundary", boundary::calls),
     ("records", boundary::records),
     ("checks", checks::run),

@@ -148,6 +148,8 @@ pub mod pass_flag {
     /// It establishes types, which the host then keeps up to date: where it is required, it need not run while they
     /// hold.
     pub const TYPES: u32 = 2;
+    /// It begins before the first function of a module, and ends after the last one.
+    pub const BEGINS: u32 = 4;
 }
 
 /// The tags of the record of an option of the context.

@@ -104,7 +104,8 @@ unsafe impl Sync for AnalysisObject {}
 /// Its address tells libraries apart. As an atomic number it is merged with nothing.
 static LIBRARY: AtomicU8 = AtomicU8::new(0);
 
-fn this_library() -> *const () {
+/// Returns an address that is another one in each library.
+pub fn this_library() -> *const () {
     std::ptr::from_ref(&LIBRARY).cast()
 }
 

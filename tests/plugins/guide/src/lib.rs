@@ -183,6 +183,26 @@ fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+fn none_seen(_: &IRModule, _: &PassCx<'_>) -> Result<AtomicUsize, PassError> {
+    Ok(AtomicUsize::new(0))
+}
+
+fn say_how_many(seen: AtomicUsize, _: &IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.diagnostic(Diagnostic::note(format_args!("{} functions call `Dropout`", seen.into_inner())));
+    Ok(())
+}
+
+/// Counts functions with calls of `Dropout`.
+#[function_pass(name = "acme.FindDropout", begin = none_seen, end = say_how_many)]
+fn find_dropout(edit: &mut Editor, _: &PassCx<'_>, seen: &AtomicUsize) -> Result<(), PassError> {
+    let f = edit.function();
+    let is_dropout = |id: NodeId| f.call(id).is_some_and(|call| call.is_op("Dropout"));
+    seen.fetch_add(usize::from(f.all_bindings().any(is_dropout)), Relaxed);
+    Ok(())
+}
+
 use relais_plugin_api::{
     analysis::{Analysis, AnalysisCx},
     ir::{Lists, Numbers},

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analyses;
+mod begins;
 mod checks;
 mod contexts;
 mod instruments;

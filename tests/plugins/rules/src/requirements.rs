@@ -37,3 +37,9 @@ fn needs_neighbour(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
 fn needs_fault(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
+
+/// Requires a pass that changes nothing.
+#[module_pass(name = "acme.NeedsCount", opt_level = 8, required = ["acme.Count"])]
+fn needs_count(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}

@@ -198,3 +198,41 @@ fn r15_no_pass_changes_a_module_that_somebody_keeps() {
         assert_eq!(changed(&kept, &module), Vec::<String>::new(), "{name}");
     }
 }
+
+#[test]
+fn r13_a_function_pass_begins_before_the_first_function_and_ends_after_the_last_one() {
+    for n in [1, 40] {
+        // The second execution has nothing of the first one.
+        let (_, report) = run_toml("steps = [\"Total\", \"Total\"]", &functions(n, |_| false)).unwrap();
+        let expected = [
+            format!("{n} functions"),
+            format!("{n} calls before, {} after, in {n} functions", 2 * n),
+            format!("{n} functions"),
+            format!("{} calls before, {} after, in {n} functions", 2 * n, 3 * n),
+        ];
+        assert_eq!(said(&report), expected);
+        assert_eq!(report.statistics.iter().map(|it| (it.name.as_str(), it.count)).collect::<Vec<_>>(), [("ended", 2)]);
+    }
+}
+
+#[test]
+fn r13_a_pass_over_loop_programs_begins_and_ends_too() {
+    let (_, report) = run_toml("steps = [\"TotalPrims\"]", &module()).unwrap();
+    assert_eq!(said(&report), ["0 loop programs"]);
+}
+
+#[test]
+fn r25_a_pass_that_fails_as_it_begins_or_ends_changes_nothing() {
+    for (fails, message) in
+        [("begin", "told to fail"), ("function", "told to fail"), ("end", "told to fail"), ("panic", "panicked")]
+    {
+        let step = format!("{{ pass = \"Total\", options = {{ fails = \"{fails}\" }} }}");
+        let failure = run_toml(&format!("steps = [{step}]"), &module()).err().unwrap();
+        assert!(failure.to_string().contains(message), "{fails}: {failure}");
+        let policy = format!("on_failure = \"skip\"\nsteps = [{step}, \"Total\"]");
+        let (after, report) = run_toml(&policy, &module()).unwrap();
+        assert_eq!(print(&after).matches("Neg").count(), 1, "{fails}");
+        let ended = report.statistics.iter().find(|it| it.name == "ended").map(|it| it.count);
+        assert_eq!(ended, Some(1), "{fails}");
+    }
+}

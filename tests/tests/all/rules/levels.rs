@@ -182,3 +182,15 @@ fn r11_a_sequence_of_shipped_passes_runs_in_order() {
     let ops: Vec<&str> = main.bindings(main.body()).iter().filter_map(|&id| Some(main.call(id)?.op_name())).collect();
     assert_eq!(ops, ["Mul", "Add"], "{}", print(&out));
 }
+
+#[test]
+fn r05_a_requirement_holds_although_types_were_added() {
+    let ran = |steps: &str| {
+        let (_, report) = run_toml(&format!("opt_level = 9\nsteps = [{steps}]"), &module()).unwrap();
+        executed(&report).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let typed = ran("\"NeedsCount\", \"InferType\", \"NeedsCount\"");
+    assert_eq!(typed, ["Count", "NeedsCount", "InferType", "NeedsCount"]);
+    let changed = ran("\"NeedsCount\", \"Rename\", \"NeedsCount\"");
+    assert_eq!(changed, ["Count", "NeedsCount", "Rename", "Count", "NeedsCount"]);
+}
