@@ -17,6 +17,7 @@ use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
     diagnostics::{Diagnostic, PassError},
     ir::IRModule,
+    options::Value,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,6 +34,8 @@ pub(super) struct Machine<'a> {
     frames: Vec<Frame<'a>>,
     /// The contexts that are open, innermost last.
     pub(super) scopes: Vec<&'a Scope>,
+    /// The instruments of scopes, by the scope's step.
+    scoped: BTreeMap<usize, Vec<Arc<dyn PassInstrument>>>,
     /// How many fixpoints are open.
     pub(super) n_fixpoints: usize,
     /// For each pass that ran, the version of the module that it left.
@@ -136,6 +139,7 @@ impl<'a> Machine<'a> {
             verify: options.verify.or(pipeline.run.verify).unwrap_or(by_default),
             frames: Vec::new(),
             scopes: Vec::new(),
+            scoped: BTreeMap::new(),
             n_fixpoints: 0,
             left: BTreeMap::new(),
             settled: BTreeMap::new(),
@@ -263,7 +267,8 @@ impl<'a> Machine<'a> {
         instruments: &[Arc<dyn PassInstrument>],
     ) -> Result<(IRModule, RunReport), Box<Failure>> {
         let mut left = left;
-        for instrument in instruments {
+        let scoped: Vec<_> = std::mem::take(&mut self.scoped).into_values().flatten().collect();
+        for instrument in instruments.iter().chain(&scoped) {
             match caught(|| Some((instrument.name().to_owned(), instrument.findings()?))) {
                 Ok(findings) => self.report.findings.extend(findings),
                 Err(error) if left.is_ok() => {
@@ -285,15 +290,18 @@ impl<'a> Machine<'a> {
 
     /// Creates the instruments that the pipeline names, followed by those of the caller.
     fn instruments(&self) -> Result<Vec<Arc<dyn PassInstrument>>, HookFault> {
-        let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
-        let mut list = Vec::new();
-        for (name, options) in &self.pipeline.run.instruments {
-            let made = instruments::make(name, options, self.catalogue, &output);
-            let fault = |error| HookFault { instrument: name.clone(), hook: Hook::Make, error, also: Vec::new() };
-            list.push(made.map_err(fault)?);
-        }
+        let mut list = self.made(&self.pipeline.run.instruments)?;
         list.extend(self.options.instruments.iter().cloned());
         Ok(list)
+    }
+
+    fn made(&self, used: &[(String, Value)]) -> Result<Vec<Arc<dyn PassInstrument>>, HookFault> {
+        let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
+        let make = |(name, options): &(String, Value)| {
+            let fault = |error| HookFault { instrument: name.clone(), hook: Hook::Make, error, also: Vec::new() };
+            instruments::make(name, options, self.catalogue, &output).map_err(fault)
+        };
+        used.iter().map(make).collect()
     }
 
     /// Checks the whole of what comes out of a run, however its passes were checked.
@@ -341,8 +349,7 @@ impl<'a> Machine<'a> {
                 Frame::Group { steps, next, end } => match steps.get(next) {
                     Some(&step) if !self.is_stopped() => {
                         self.frames.push(Frame::Group { steps, next: next + 1, end });
-                        self.step(step);
-                        Ok(())
+                        self.step(watch, step)
                     }
                     _ => self.end(watch, steps, end),
                 },
@@ -380,7 +387,7 @@ impl<'a> Machine<'a> {
         self.scopes.last().expect("the pipeline's own scope is never closed")
     }
 
-    fn step(&mut self, node: usize) {
+    fn step(&mut self, watch: &Watch, node: usize) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         match &pipeline.nodes[node] {
             &ResolvedStep::Pass { pass, opt_level } => {
@@ -399,7 +406,10 @@ impl<'a> Machine<'a> {
                 let end = End::Fixpoint { round: 1, max_rounds: *max_rounds, version: self.state.version() };
                 self.frames.push(Frame::Group { steps, next: 0, end });
             }
-            ResolvedStep::Scope { scope, steps } => {
+            ResolvedStep::Scope { scope, instruments: Some(used), steps } => {
+                self.watched_scope(watch, node, scope, used, steps)?;
+            }
+            ResolvedStep::Scope { scope, instruments: None, steps } => {
                 self.scopes.push(scope);
                 self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
             }
@@ -409,6 +419,41 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Runs steps in a context with instruments of its own, which alone watch them (rule R17). They are made once, and entered
+    /// as often as the steps run.
+    fn watched_scope(
+        &mut self,
+        watch: &Watch,
+        node: usize,
+        scope: &'a Scope,
+        used: &'a [(String, Value)],
+        steps: &'a [usize],
+    ) -> Result<(), Stop> {
+        if !self.scoped.contains_key(&node) {
+            let made = self.made(used)?;
+            self.scoped.insert(node, made);
+        }
+        let instruments = self.scoped[&node].clone();
+        let context = Arc::new(PassContext::new(scope.clone()).with_instruments(instruments));
+        let guard = context.enter()?;
+        let inner = Watch::of(context).limited_by(watch);
+        let around = std::mem::take(&mut self.frames);
+        self.scopes.push(scope);
+        self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
+        let result = self.drain(&inner);
+        self.frames = around;
+        let mut faults = inner.take_fault().into_iter().collect::<Vec<_>>();
+        faults.extend(guard.leave().err().and_then(|error| match error {
+            ContextError::Hook(fault) => Some(fault),
+            ContextError::OutOfOrder => None,
+        }));
+        let mut faults = faults.into_iter();
+        let result = result.and_then(|()| faults.next().map_or(Ok(()), |fault| Err(Stop::Hook(fault))));
+        self.also.extend(faults);
+        result
     }
 
     /// Goes on with a sequence that is on: its next requirement, or itself. It may be vetoed, and its hooks are around those

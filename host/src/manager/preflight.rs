@@ -59,7 +59,7 @@ impl<'a> Machine<'a> {
                     ResolvedStep::Fixpoint { steps: within, .. } => {
                         todo.append(&mut steps(within, &place, "fixpoint, step"));
                     }
-                    ResolvedStep::Scope { scope, steps: within } => {
+                    ResolvedStep::Scope { scope, steps: within, .. } => {
                         todo.push(Todo::Close);
                         todo.append(&mut steps(within, &place, "scope, step"));
                         todo.push(Todo::Open(scope));

@@ -14,6 +14,8 @@ type List = Vec<Arc<dyn PassInstrument>>;
 pub(crate) struct Watch {
     /// The contexts whose instruments watch.
     contexts: Vec<Arc<PassContext>>,
+    /// Those around them, whose instruments do not watch: their limits apply, and what they do not accept fails (rule R9).
+    around: Vec<Arc<PassContext>>,
     /// For each pass under way, the instruments that were told of its beginning: only they are told how it ends (rule
     /// R17).
     begun: Mutex<Vec<List>>,
@@ -36,9 +38,20 @@ impl Watch {
         self
     }
 
+    /// The same within what another one watches.
+    pub fn limited_by(mut self, outer: &Self) -> Self {
+        self.around.extend(outer.around.iter().chain(&outer.contexts).cloned());
+        self
+    }
+
     /// The same for a run within this one.
     pub fn again(&self) -> Self {
-        Self { contexts: self.contexts.clone(), ..Self::default() }
+        Self { contexts: self.contexts.clone(), around: self.around.clone(), ..Self::default() }
+    }
+
+    /// The instruments that limit passes: those that watch, and those around them.
+    fn limiting(&self) -> impl Iterator<Item = Arc<dyn PassInstrument>> {
+        self.list().into_iter().chain(self.around.iter().flat_map(|context| context.instruments()).collect::<List>())
     }
 
     /// Whether that context's instruments watch.
@@ -173,13 +186,11 @@ impl Watch {
 
     /// The first one.
     pub fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
-        self.list().iter().filter_map(|instrument| caught(|| instrument.deadline(pass)).ok().flatten()).min()
+        self.limiting().filter_map(|instrument| caught(|| instrument.deadline(pass)).ok().flatten()).min()
     }
 
     pub fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
-        self.list()
-            .iter()
-            .try_for_each(|instrument| caught(|| instrument.accept(module, pass)).and_then(|answer| answer))
+        self.limiting().try_for_each(|instrument| caught(|| instrument.accept(module, pass)).and_then(|answer| answer))
     }
 }
 

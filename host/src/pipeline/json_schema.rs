@@ -141,6 +141,11 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
     let fixpoint = json!({ "fixpoint": steps(), "max_rounds": rounds });
     kinds.push(object("steps that are repeated until they change nothing", fixpoint, &["fixpoint"]));
     let mut scoped = json!({ "scope": steps() });
+    scoped["instruments"] = json!({
+        "type": "array",
+        "description": "what watches these steps, in place of what watches the others",
+        "items": { "$ref": "#/definitions/instrument" },
+    });
     extend(&mut scoped, scope);
     kinds.push(object("steps in a context of their own", scoped, &["scope"]));
     let include = json!({ "include": { "type": "string", "minLength": 1, "description": "a file, `builtin:NAME`, or the name of a plugin's pipeline" } });

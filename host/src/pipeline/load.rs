@@ -286,7 +286,7 @@ impl Loader<'_> {
                 parser.faults.push(fault.help(format!("`relais pipeline check {shown}` says what is wrong with it")));
             }
         }
-        parser.nodes[include.node].value = StepSpec::Scope { scope: file.scope, steps: file.steps };
+        parser.nodes[include.node].value = StepSpec::Scope { scope: file.scope, instruments: None, steps: file.steps };
         self.plugins.extend(file.run.plugins);
         self.origins.insert(include.node, origin);
         let link = self.chain.len();

@@ -40,7 +40,7 @@ const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "
 const PASS_KEYS: &[&str] = &["pass", "options", "opt_level"];
 const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level", "required"];
 const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
-const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config"];
+const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config", "instruments"];
 const INCLUDE_KEYS: &[&str] = &["include"];
 const LEVELS_KEYS: &[&str] = &["passes", "runtime"];
 const WHEN_KEYS: &[&str] = &["when_operator", "steps"];
@@ -128,7 +128,10 @@ impl FileParser<'_> {
                     self.out.run.verify = self.choice(value, "verify", &choices);
                 }
                 "target" => self.out.run.target = self.string(value, "target"),
-                "instruments" => self.instruments(value),
+                "instruments" => {
+                    let used = self.instruments(value);
+                    self.out.run.instruments.extend(used);
+                }
                 "plugins" => self.plugins(value),
                 "extensions" => {
                     let choices = [("on", Extensions::On), ("off", Extensions::Off)];
@@ -231,11 +234,13 @@ impl FileParser<'_> {
                     disabled: get("disabled").map_or_else(Vec::new, |value| self.names(value, "disabled")),
                     config: get("config").map_or_else(Vec::new, |value| self.config(value)),
                 },
+                instruments: get("instruments").map(|value| self.instruments(value)),
                 steps: Vec::new(),
             },
             "include" => {
                 let path = self.string(main, "include")?;
-                let node = self.add(place, StepSpec::Scope { scope: ScopeSpec::default(), steps: Vec::new() });
+                let node = self
+                    .add(place, StepSpec::Scope { scope: ScopeSpec::default(), instruments: None, steps: Vec::new() });
                 self.out.includes.push(Include { path, node });
                 return Some(node);
             }

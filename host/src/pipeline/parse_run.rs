@@ -1,4 +1,4 @@
-//! The tables of a pipeline that are about the whole run: instruments and plugins.
+//! The instruments of a pipeline or a scope, and the table `plugins`.
 
 use super::{
     fault::{Code, PipelineFault},
@@ -13,8 +13,9 @@ const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
 const DEMAND_KEYS: &[&str] = &["version", "passes", "operators", "pipelines"];
 
 impl FileParser<'_> {
-    pub(super) fn instruments(&mut self, node: &Node<'_>) {
-        let Some(items) = self.array(node, "instruments") else { return };
+    pub(super) fn instruments(&mut self, node: &Node<'_>) -> Vec<InstrumentUse> {
+        let mut all = Vec::new();
+        let Some(items) = self.array(node, "instruments") else { return all };
         for item in items {
             let place = self.place(item);
             let used = match item.get_ref() {
@@ -38,8 +39,9 @@ impl FileParser<'_> {
                     continue;
                 }
             };
-            self.out.run.instruments.push(used);
+            all.push(used);
         }
+        all
     }
 
     pub(super) fn plugins(&mut self, node: &Node<'_>) {

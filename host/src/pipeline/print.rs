@@ -40,9 +40,7 @@ impl Pipeline {
             line(&mut out, "target", &quote(&self.run.target));
         }
         if !self.run.instruments.is_empty() {
-            let used = self.run.instruments.iter().map(|(name, options)| {
-                format!("    {{ instrument = {}, options = {} }},\n", quote(name), toml(options))
-            });
+            let used = self.run.instruments.iter().map(|used| format!("    {},\n", instrument(used)));
             line(&mut out, "instruments", &format!("[\n{}]", used.collect::<String>()));
         }
         out.push('\n');
@@ -141,7 +139,9 @@ impl Pipeline {
                     ResolvedStep::Fixpoint { steps, max_rounds } => {
                         ("{ fixpoint = [\n", format!("], max_rounds = {max_rounds} }},\n"), steps)
                     }
-                    ResolvedStep::Scope { scope, steps } => ("{ scope = [\n", scope_tail(scope), steps),
+                    ResolvedStep::Scope { scope, instruments, steps } => {
+                        ("{ scope = [\n", scope_tail(scope, instruments.as_deref()), steps)
+                    }
                     ResolvedStep::When { operators, steps } => {
                         let names = operators.iter().map(|name| Value::Str(name.to_string())).collect();
                         let tail = format!("], when_operator = {} }},\n", toml(&Value::List(names)));
@@ -159,13 +159,21 @@ impl Pipeline {
     }
 }
 
-fn scope_tail(scope: &Scope) -> String {
+/// An instrument and its options, as an inline table.
+fn instrument((name, options): &(String, Value)) -> String {
+    format!("{{ instrument = {}, options = {} }}", quote(name), toml(options))
+}
+
+fn scope_tail(scope: &Scope, instruments: Option<&[(String, Value)]>) -> String {
     let list = |names: &std::collections::BTreeSet<String>| {
         toml(&Value::List(names.iter().cloned().map(Value::Str).collect()))
     };
     let config = Value::Struct(scope.config.clone().into_iter().collect());
+    let instruments = instruments.map_or_else(String::new, |used| {
+        format!(", instruments = [{}]", used.iter().map(instrument).collect::<Vec<_>>().join(", "))
+    });
     format!(
-        "], opt_level = {}, required = {}, disabled = {}, config = {} }},\n",
+        "], opt_level = {}, required = {}, disabled = {}, config = {}{instruments} }},\n",
         scope.opt_level,
         list(&scope.required),
         list(&scope.disabled),

@@ -131,6 +131,13 @@ impl<'a> Resolver<'a> {
         }
         self.warn_of_idle_members();
         self.unused_settings();
+        for (node, written) in spec.nodes.iter().enumerate() {
+            let StepSpec::Scope { instruments: Some(used), .. } = &written.value else { continue };
+            let found = watchers::resolve(self, used);
+            if let ResolvedStep::Scope { instruments, .. } = &mut self.nodes[node] {
+                *instruments = Some(found);
+            }
+        }
         Pipeline {
             name: spec.name.clone(),
             run: RunSettings {
@@ -303,13 +310,18 @@ impl<'a> Resolver<'a> {
                     let present = self.present(steps);
                     (ResolvedStep::Fixpoint { steps: present, max_rounds: *max_rounds }, steps, scope, is_on)
                 }
-                StepSpec::Scope { scope: inner, steps } => {
+                StepSpec::Scope { scope: inner, steps, .. } => {
                     let around = self.scopes[scope].clone();
                     let inner = self.scope(inner, &around, &[]);
                     self.scopes.push(inner.clone());
                     enabled.push(BTreeSet::new());
                     let present = self.present(steps);
-                    (ResolvedStep::Scope { scope: inner, steps: present }, steps, self.scopes.len() - 1, is_on)
+                    (
+                        ResolvedStep::Scope { scope: inner, instruments: None, steps: present },
+                        steps,
+                        self.scopes.len() - 1,
+                        is_on,
+                    )
                 }
                 StepSpec::Extension { point, added, then } => {
                     let is_on = is_on && self.scopes[scope].enables(&point.value, 0);

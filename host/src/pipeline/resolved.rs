@@ -110,6 +110,8 @@ pub enum ResolvedStep {
     Scope {
         /// The context.
         scope: Scope,
+        /// The instruments that watch the steps, and no others, each with its options; those around them by default.
+        instruments: Option<Vec<(String, Value)>>,
         /// Its steps.
         steps: Vec<usize>,
     },

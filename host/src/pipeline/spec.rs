@@ -116,6 +116,8 @@ pub enum StepSpec {
     Scope {
         /// The context.
         scope: ScopeSpec,
+        /// The instruments that watch the steps, and no others; those around them by default.
+        instruments: Option<Vec<InstrumentUse>>,
         /// Its steps.
         steps: Vec<usize>,
     },

@@ -194,3 +194,68 @@ fn r20_the_program_is_printed_before_and_after_passes_of_plugins() {
     let (before, after) = (format!("// before {of}"), format!("// after {of}"));
     assert_eq!(taken(&lines), [before, after], "sequences are not printed: what is in them is");
 }
+
+/// The short names of the passes that a finding of `timing` is about, in order.
+fn timed(findings: &serde_json::Value) -> Vec<String> {
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let passes = list(findings).into_iter().flat_map(|pass| [vec![pass.clone()], list(&pass["within"])].concat());
+    let names = passes.filter_map(|pass| pass["pass"].as_str().map(|name| short(name).to_owned()));
+    names.filter(|name| name != "(types)").collect()
+}
+
+#[test]
+fn r17_the_instruments_of_a_scope_alone_watch_its_steps() {
+    let text = "instruments = [\"timing\"]\n\
+                steps = [\"Count\", { scope = [\"ReluRelu\", \"Rename\"], instruments = [\"timing\"] }, \"Reverse\"]";
+    let (_, report) = run_toml(text, &module()).unwrap();
+    let timings: Vec<_> =
+        report.findings.iter().map(|(name, findings)| (name.as_str(), timed(&findings.data))).collect();
+    let [("timing", outer), ("timing", inner)] = &timings[..] else { panic!("{timings:?}") };
+    assert_eq!(outer, &["p", "Count", "Reverse"]);
+    assert_eq!(inner, &["ReluRelu", "Rename"]);
+    // None at all.
+    let silent = text.replace("instruments = [\"timing\"] }", "instruments = [] }");
+    let (_, report) = run_toml(&silent, &module()).unwrap();
+    assert_eq!(report.findings.len(), 1);
+    // As before, without.
+    let (_, report) = run_toml(&text.replace(", instruments = [\"timing\"] }", " }"), &module()).unwrap();
+    assert_eq!(timed(&report.findings[0].1.data), ["p", "Count", "ReluRelu", "Rename", "Reverse"]);
+}
+
+#[test]
+fn r17_the_instruments_of_a_scope_in_a_fixpoint_keep_their_data_from_round_to_round() {
+    let text = "steps = [{ fixpoint = [{ scope = [\"Rename\"], instruments = [\"timing\"] }], max_rounds = 3 }]";
+    let (_, report) = run_toml(text, &module()).unwrap();
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!(timed(&report.findings[0].1.data), ["Rename"; 3]);
+}
+
+#[test]
+fn r09_no_scope_sheds_the_limits_of_the_run() {
+    let text = "instruments = [{ instrument = \"budget\", options = { nodes = 1 } }]\n\
+                steps = [{ scope = [\"Total\"], instruments = [] }]";
+    let failure = run_toml(text, &module()).err().expect("it makes two calls of one");
+    assert!(failure.to_string().contains("Total"), "{failure}");
+}
+
+#[test]
+fn r22_the_instruments_of_a_scope_are_checked_before_anything_runs() {
+    let faults = |text: &str| {
+        let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
+        spec.resolve(&*REGISTRY).err().expect("it has a fault").to_string()
+    };
+    let unknown = faults("steps = [{ scope = [\"Count\"], instruments = [\"timer\"] }]");
+    assert!(unknown.contains("no instrument `timer`") && unknown.contains("1:46"), "{unknown}");
+    let option =
+        "steps = [{ scope = [\"Count\"], instruments = [{ instrument = \"timing\", options = { form = 1 } }] }]";
+    assert!(faults(option).contains("form"), "{}", faults(option));
+}
+
+#[test]
+fn a_pipeline_with_instruments_of_scopes_is_printed_as_it_reads() {
+    let text = "steps = [{ scope = [\"Count\"], instruments = [{ instrument = \"timing\", options = { format = \"list\" } }] }]";
+    let resolve = |text: &str| PipelineSpec::parse("p.toml", text, &Disk).unwrap().resolve(&*REGISTRY).unwrap();
+    let printed = resolve(text).print();
+    assert!(printed.contains("instruments = [{ instrument = \"timing\""), "{printed}");
+    assert_eq!(resolve(&printed).print(), printed);
+}
