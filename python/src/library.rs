@@ -18,19 +18,20 @@ use std::{
 };
 
 /// The passes of the program.
-static OWN: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+static OWN: Mutex<Vec<Arc<Registered>>> = Mutex::new(Vec::new());
 
 /// A pass of the program that is known by its name.
-#[derive(Clone)]
 pub(crate) struct Registered {
     pub pass: Pass,
+    /// The pass as an object, which owns what its native part calls.
+    pub object: Py<PyAny>,
     /// The rules that are judged before its first use.
     pub rules: Vec<Arc<Judged>>,
     /// The module of Python that registered it.
     pub module: String,
 }
 
-fn own() -> MutexGuard<'static, Vec<Registered>> {
+fn own() -> MutexGuard<'static, Vec<Arc<Registered>>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -39,19 +40,19 @@ pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
     Ok(library_of(registry(py)?))
 }
 
-/// A registry, with the passes of the program.
+/// A registry, with the passes of the program: to look at, since nothing keeps them for a run.
 pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
     known_of(registry).0
 }
 
-/// The same, with the rules of these passes.
+/// The same with these passes themselves, which run as long as they are kept.
 pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
     let own = OwnPasses::now();
     (relais_session::library(registry, own.0.iter().map(|own| &own.pass)), own)
 }
 
-/// The passes of the program at one time: another thread may replace one before its rules are judged.
-pub(crate) struct OwnPasses(pub Vec<Registered>);
+/// The passes of the program at one time: another thread may replace one while it is in use.
+pub(crate) struct OwnPasses(pub Vec<Arc<Registered>>);
 
 impl OwnPasses {
     /// Those that are known now.
@@ -59,10 +60,9 @@ impl OwnPasses {
         Self(own().clone())
     }
 
-    /// The rules of a pass.
-    pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
-        let found = self.0.iter().find(|own| std::ptr::eq(own.pass.info(), facts));
-        found.map(|own| own.rules.clone()).unwrap_or_default()
+    /// The one that has these facts.
+    pub fn find(&self, facts: &PassFacts) -> Option<&Registered> {
+        self.0.iter().map(|own| &**own).find(|own| std::ptr::eq(own.pass.info(), facts))
     }
 
     /// The rules of the passes that others require, by the names that these state.
@@ -71,7 +71,7 @@ impl OwnPasses {
         while let Some(name) = open.pop() {
             // A name that does not resolve is an error of the run.
             if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
-                rules.extend(self.rules_of(&facts));
+                rules.extend(self.find(&facts).into_iter().flat_map(|own| own.rules.iter().cloned()));
                 open.extend(facts.required.iter().cloned());
             }
         }
@@ -95,14 +95,14 @@ pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> Py
     {
         return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
     }
-    let is_same = |own: &Registered| own.pass.info().name == name;
+    let is_same = |own: &Arc<Registered>| own.pass.info().name == name;
     let replaced: Result<Vec<_>, String> = {
         let mut own = own();
         match own.iter().find(|own| is_same(own) && own.module != module && !is_override) {
             Some(other) => Err(other.module.clone()),
             None => {
                 let replaced = own.extract_if(.., |own| is_same(own)).collect();
-                own.push(new);
+                own.push(Arc::new(new));
                 Ok(replaced)
             }
         }

@@ -135,7 +135,7 @@ impl Wanted {
     }
 
     /// The session of a request: with the passes that are objects, as the steps that run them.
-    fn session(&self, py: Python<'_>) -> PyResult<Session> {
+    fn session(&self, py: Python<'_>, own: &OwnPasses) -> PyResult<Session> {
         let objects = self.passes.iter().flatten().enumerate().filter_map(|(at, asked)| match asked {
             Asked::Name(_) => None,
             Asked::Pass(object) => {
@@ -144,7 +144,7 @@ impl Wanted {
                 Some(OwnPass { pass, rules: own_rules(&object.rules) })
             }
         });
-        Ok(objects.fold(session(registry(py)?), Session::with_pass))
+        Ok(objects.fold(session(registry(py)?, own), Session::with_pass))
     }
 
     /// The first pass that is an object, which nothing outside this process has.
@@ -156,10 +156,9 @@ impl Wanted {
     }
 }
 
-/// A session with the passes of the program.
-pub(crate) fn session(registry: &Registry) -> Session {
-    let own = OwnPasses::now().0.into_iter();
-    let own = own.map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass });
+/// A session with passes of the program, which are to be kept as long as it.
+pub(crate) fn session(registry: &Registry, own: &OwnPasses) -> Session {
+    let own = own.0.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
     own.fold(Session::of(registry.clone()), Session::with_pass)
 }
 
@@ -184,8 +183,9 @@ pub(crate) fn optimize(
     external_data: &str,
 ) -> PyResult<PyIrModule> {
     let wanted = self::wanted(wanted)?;
-    let around = if in_context { context::around() } else { Around::default() };
-    let session = around.instruments.iter().cloned().fold(wanted.session(py)?, Session::with_instrument);
+    let around = if in_context { context::around(py)? } else { Around::default() };
+    let own = OwnPasses::now();
+    let session = around.instruments.iter().cloned().fold(wanted.session(py, &own)?, Session::with_instrument);
     let output = out.map(|out| output(&out, external_data)).transpose()?;
     let request = Request { model: module.model().into(), output, ..wanted.request(config, &around)? };
     let (done, state) = run(py, None, |_| session.run_with(&*current().unwrap_or_default(), &request))?;
@@ -215,7 +215,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
     if let Some(name) = wanted.object() {
         return Err(own_pass(py, &format!("pass `{name}` is one of this program: nothing tells when it changes")));
     }
-    let session = session(registry(py)?);
+    let session = session(registry(py)?, &OwnPasses::now());
     let request = wanted.request(config, &Around::default())?;
     let locked = detached(py, || session.lock(&request.pipeline, &[]))?;
     locked.map(|lock| lock.to_toml()).map_err(|stopped| exception(py, *stopped, &Arc::default()))
@@ -225,7 +225,8 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let wanted = self::wanted(wanted)?;
-    let session = wanted.session(py)?;
+    let own = OwnPasses::now();
+    let session = wanted.session(py, &own)?;
     let request = wanted.request(config, &Around::default())?;
     let resolved = detached(py, || session.resolve(&request.pipeline, &relais_session::Silent).map(drop))?;
     resolved.map_err(|stopped| exception(py, *stopped, &Arc::default()))

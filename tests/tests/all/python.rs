@@ -21,6 +21,8 @@ macro_rules! files {
 files! {
     test_arguments
     test_compat
+    test_contexts
+    test_cycles
     test_docs
     test_editor
     test_hazards
