@@ -344,6 +344,7 @@ class Pass:
         doc: str,
         changes_interface: bool = False,
         options: tuple[list[dict[str, Any]], Callable[[dict[str, Any]], Any]] | None = None,
+        dependencies: str | None = None,
     ) -> Self: ...
     @property
     def info(self) -> PassInfo: ...

@@ -8,9 +8,10 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
+from ._arguments import dependencies as follows
 from ._arguments import members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
 from ._options import build, schema
@@ -100,7 +101,8 @@ class PrimFuncPass(_Written):
 
 
 class Sequential(Pass):
-    """Passes that run one after another, except those that are off."""
+    """Passes that run one after another, except those that are off. The passes that they require run first: as `dependencies`
+    says, where the sequence is called and not a member of another one."""
 
     _passes: list[Pass]
 
@@ -110,13 +112,16 @@ class Sequential(Pass):
         opt_level: int = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
+        *,
+        dependencies: Literal["transitive", "direct", "assumed"] = "transitive",
     ) -> Self:
         given = [_pass(member) for member in members([] if passes is None else passes, "`passes`", "passes")]
         for member in given:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", given, text(name, "`name`"), _level(opt_level), _required(required), "")
+        name, required = text(name, "`name`"), _required(required)
+        self = super().__new__(cls, "sequential", given, name, _level(opt_level), required, "", dependencies=follows(dependencies))
         self._passes = given
         return self
 

@@ -39,6 +39,7 @@ pub(crate) struct Wanted {
     passes: Option<Vec<Asked>>,
     disable: Vec<String>,
     require: Vec<String>,
+    dependencies: Option<String>,
     input_shapes: Vec<String>,
     inputs: Vec<String>,
     outputs: Vec<String>,
@@ -101,7 +102,10 @@ impl Wanted {
                 tolerance: Tolerance { relative: self.check_rtol, absolute: self.check_atol },
                 ..CheckRequest::random(self.check)
             },
-            pipeline: self.pipeline(settings(config, around)?, around),
+            pipeline: PipelineRequest {
+                dependencies: self.dependencies.as_deref().map(value::dependencies).transpose()?,
+                ..self.pipeline(settings(config, around)?, around)
+            },
             ..Request::default()
         })
     }

@@ -26,8 +26,8 @@ use pyo3::{
 };
 use relais::{
     ir::{Function, IRModule, global_kind},
-    manager::RunReport,
-    pass::RunCx,
+    manager::{ManagerOptions, RunReport},
+    pass::{Dependencies, RunCx},
     transform::Pass,
 };
 use relais_plugin_api::{
@@ -45,6 +45,8 @@ pub(crate) struct PyPass {
     pub rules: Vec<Arc<Judged>>,
     /// The passes that its members require.
     required: Vec<String>,
+    /// How a run of it follows requirements, if it is a sequence that says so.
+    dependencies: Option<Dependencies>,
     /// The code that its native part calls, and the passes that it is made of.
     owner: Arc<Owner>,
 }
@@ -53,7 +55,7 @@ pub(crate) struct PyPass {
 impl PyPass {
     /// A pass of a Python function: `kind` is "module", "function" or "prim-func". Or of a list of passes: "sequential".
     #[new]
-    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false, options = None))]
+    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false, options = None, dependencies = None))]
     #[expect(clippy::too_many_arguments, reason = "they are those of a constructor in Python")]
     fn make(
         kind: &str,
@@ -64,6 +66,7 @@ impl PyPass {
         doc: &str,
         changes_interface: bool,
         options: Option<(Bound<'_, PyAny>, Py<PyAny>)>,
+        dependencies: Option<&str>,
     ) -> PyResult<Self> {
         let required: Vec<&str> = required.iter().map(String::as_str).collect();
         let owner = Arc::new(Owner::default());
@@ -74,13 +77,14 @@ impl PyPass {
             let rules = passes.iter().flat_map(|pass| pass.get().rules.iter().cloned()).collect();
             let required = passes.iter().flat_map(|pass| pass.get().all_required()).collect();
             passes.iter().for_each(|pass| _ = owner.own(pass.clone_ref(py).into_any()));
-            return Ok(Self { pass, rules, required, owner });
+            let dependencies = dependencies.map(value::dependencies).transpose()?;
+            return Ok(Self { pass, rules, required, dependencies, owner });
         }
         if kind == "rules" {
             let OwnRules { rules, pass, is_judged } = rewrite::pass(name, opt_level, &run, &owner)?;
             let pass = pass.requiring(&required).documented(doc);
             let judged = Judged::own(rules, pass.clone(), is_judged);
-            return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new(), owner });
+            return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new(), dependencies: None, owner });
         }
         if !run.is_callable() {
             return Err(PyTypeError::new_err("a pass is made of a callable"));
@@ -108,7 +112,7 @@ impl PyPass {
         };
         let pass = if changes_interface { pass.changing_interface() } else { pass };
         let pass = pass.serial().requiring(&required).documented(doc);
-        Ok(Self { pass, rules: Vec::new(), required: Vec::new(), owner })
+        Ok(Self { pass, rules: Vec::new(), required: Vec::new(), dependencies: None, owner })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -128,7 +132,13 @@ impl PyPass {
         let pass = this.pass.with_values(options, registry(py)?);
         let pass = pass.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let owner = Arc::new(Owner::of(vec![Arc::new(slf.clone().into_any().unbind())]));
-        Ok(Self { pass, rules: this.rules.clone(), required: this.required.clone(), owner })
+        Ok(Self {
+            pass,
+            rules: this.rules.clone(),
+            required: this.required.clone(),
+            dependencies: this.dependencies,
+            owner,
+        })
     }
 
     /// The facts about it.
@@ -145,7 +155,10 @@ impl PyPass {
         let (library, own) = library::known_of(registry(py)?);
         let required = own.rules_of_required(&library, &self.required);
         self.rules.iter().chain(&required).try_for_each(|rules| rules.judge(py))?;
-        let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
+        let (ran, state) = run(py, None, |options| {
+            let options = ManagerOptions { dependencies: self.dependencies, ..options.clone() };
+            self.pass.run_with(&library, &given.module, &options)
+        })?;
         match ran {
             Ok((new, report)) => {
                 say(py, &report)?;
@@ -302,7 +315,7 @@ pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -
         rules.push(Arc::new(Judged::stated(stated)));
     }
     let owner = Owner::of(found.map(|own| Arc::new(own.object.clone_ref(py))).into_iter().collect());
-    Ok(PyPass { pass, rules, required: Vec::new(), owner: Arc::new(owner) })
+    Ok(PyPass { pass, rules, required: Vec::new(), dependencies: None, owner: Arc::new(owner) })
 }
 
 /// Makes a pass known by its name; one that the same module registered is replaced.

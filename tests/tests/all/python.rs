@@ -23,6 +23,7 @@ files! {
     test_compat
     test_contexts
     test_cycles
+    test_dependencies
     test_docs
     test_editor
     test_hazards
