@@ -26,8 +26,8 @@ use crate::{
     manager::{self, ContextBuilder, Failure, ManagerOptions, RunReport, resolve_nested, run_nested},
     options::OptionSchema,
     pass::{
-        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass, OperatorName, PassContext,
-        PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope, Shown,
+        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass, OperatorName, PROGRAM,
+        PassContext, PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope, Shown,
     },
     pipeline::{Callee, Faults, PassInstance, Pipeline, defaults, mandatory},
     words::nearest,
@@ -369,9 +369,6 @@ impl Pass {
         Self { held, make: None }
     }
 }
-
-/// The provider of what no plugin provides.
-const PROGRAM: &str = "this program";
 
 /// Passes of the program's own beside those of a registry: where names are looked up.
 pub struct PassLibrary<'a> {

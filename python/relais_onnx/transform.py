@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, Self, TypeV
 
 from . import _native
 from ._arguments import dependencies as follows
-from ._arguments import members, names, text, whole
+from ._arguments import flag, members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
-from ._options import build, schema
+from ._options import build, config, schema
 from .errors import PipelineError
 
 if TYPE_CHECKING:
@@ -35,13 +35,16 @@ __all__ = [
     "list_configs",
     "module_pass",
     "prim_func_pass",
+    "register_config",
     "register_pass",
+    "unregister_config",
     "unregister_pass",
 ]
 
 _Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
 _Arguments = ParamSpec("_Arguments")
 _Options = TypeVar("_Options")
+_Class = TypeVar("_Class", bound=type)
 
 
 def _required(required: Iterable[str] | None) -> list[str]:
@@ -457,6 +460,52 @@ def unregister_pass(name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
     _native.unregister_pass(name)
+
+
+@overload
+def register_config(options: _Class, *, prefix: str, override: bool = False) -> _Class: ...
+@overload
+def register_config(options: None = None, *, prefix: str, override: bool = False) -> Callable[[_Class], _Class]: ...
+def register_config(options: Any = None, *, prefix: str, override: bool = False) -> Any:
+    """Makes options of contexts known, which a dataclass describes as it does the options of a pass: each field is an option,
+    whose key is the prefix, a dot and the field's name. Passes read them from `ctx.config`, which has the defaults, too; a
+    field that is a dataclass is a dict there.
+
+    `metadata` of a field may have `doc`, `range`, and `aliases`, a list of other keys that set it. A class that was registered
+    before is replaced, as when a cell of a notebook runs again. Returns the class, or a decorator of one.
+
+    >>> from dataclasses import dataclass, field
+    >>> from relais_onnx import PassContext, register_config
+    >>> @register_config(prefix="docs")
+    ... @dataclass
+    ... class Limits:
+    ...     most: int = field(default=8, metadata={"range": (0, 64), "doc": "How many calls are looked at."})
+    >>> PassContext(config={"docs.most": 3}).config["docs.most"]
+    3
+
+    Raises:
+        RegistrationError: A plugin or a pass has an option of such a key; or another class registered one, and `override` is
+            false.
+        TypeError, ValueError: It is not a dataclass of such fields, one has no default, or the prefix is none.
+    """
+    text(prefix, "`prefix`")
+    flag(override, "`override`")
+
+    def register(options: Any) -> Any:
+        given = config(options, prefix)
+        _native.register_config(f"{options.__module__}.{options.__qualname__}", given, override)
+        return options
+
+    return register if options is None else register(options)
+
+
+def unregister_config(key: str) -> None:
+    """Forgets an option of contexts that was registered, by its key.
+
+    Raises:
+        KeyError: No option of this key is registered.
+    """
+    _native.unregister_config(text(key, "`key`"))
 
 
 def PrintIR(header: str = "") -> Pass:

@@ -17,7 +17,7 @@ use pyo3::{
 };
 use relais::{
     manager::ContextBuilder,
-    pass::{Catalogue, PassContext, PassInstrument, Scope},
+    pass::{Catalogue, PROGRAM, PassContext, PassInstrument, Scope},
     pipeline::Faults,
 };
 use relais_plugin_api::{
@@ -322,7 +322,8 @@ pub(crate) fn list_configs(py: Python<'_>) -> PyResult<Py<PyAny>> {
     let mut configs = serde_json::Map::new();
     for facts in library::library(py)?.config_options() {
         let mut json = relais::listing::option_json(&facts.schema);
-        json["plugin"] = facts.plugins.join(", ").into();
+        let plugins: Vec<&str> = facts.plugins.iter().map(String::as_str).filter(|by| *by != PROGRAM).collect();
+        json["plugin"] = (!plugins.is_empty()).then(|| plugins.join(", ")).into();
         json["type"] = json["takes"]["type"].clone();
         configs.insert(facts.schema.name.clone(), json);
     }

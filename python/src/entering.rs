@@ -24,8 +24,18 @@ pub(crate) fn hooks<T: Send>(py: Python<'_>, run: impl FnOnce() -> Result<T, Hoo
 
 /// Enters a context: its `enter` hooks run first.
 pub(crate) fn enter(py: Python<'_>, context: &Arc<PassContext>, object: Py<PyAny>) -> PyResult<()> {
-    hooks(py, || context.enter_instruments())?;
-    push(py, context.clone(), By::Program, Some(object)).map(drop)
+    let mut is_entered = false;
+    let entered = hooks(py, || {
+        context.enter_instruments()?;
+        is_entered = true;
+        Ok(())
+    });
+    let result = entered.and_then(|()| push(py, context.clone(), By::Program, Some(object)).map(drop));
+    if result.is_err() && is_entered {
+        // The error that is raised is the one to know: nothing else leaves the context.
+        let _ = hooks(py, || context.exit_instruments());
+    }
+    result
 }
 
 /// Leaves a context, if it is the innermost one and was entered in this task or thread: its `exit` hooks run last.

@@ -11,14 +11,14 @@
 //! 5. `errors`: native errors as Python exceptions
 //! 6. `tensor`: values of constants, as NumPy sees them
 //! 7. `value`: values of options from Python
-//! 8. `schema`: schemas of the options of passes that are written in Python
+//! 8. `schema`: schemas of options that are described in Python
 //! 9. `convert`: tensors and attributes from Python's values
 //! 10. `operators`: the operators that functions call, and those that are asked for by name
 //! 11. `html`: modules as HTML, for notebooks
 //! 12. `plugins`: the plugins of this process
 //! 13. `module`: modules and functions
 //! 14. `judged`: rules that are judged before they are used, with what was found
-//! 15. `library`: the passes of this process: those of plugins, and those of the program
+//! 15. `library`: the passes and options of this process: those of plugins, and those of the program
 //! 16. `pass_info`: the facts about passes, as Python sees them
 //! 17. `stderr`: Python's standard error
 //! 18. `entering`: entering and leaving contexts, and code of Python that the host calls in one
@@ -87,7 +87,7 @@ mod _native {
         editor::PyEditor,
         edits::PyGraph,
         instrument::NamedInstrument,
-        library::{full_name, list_items, unregister_pass},
+        library::{full_name, list_items, register_config, unregister_config, unregister_pass},
         many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,

@@ -3,7 +3,7 @@
 use crate::{
     context::{self, Around},
     errors,
-    library::OwnPasses,
+    library::OwnItems,
     log,
     module::PyIrModule,
     pass::{PyPass, say},
@@ -139,7 +139,7 @@ impl Wanted {
     }
 
     /// The session of a request: with the passes that are objects, as the steps that run them.
-    fn session(&self, py: Python<'_>, own: &OwnPasses) -> PyResult<Session> {
+    fn session(&self, py: Python<'_>, own: &OwnItems) -> PyResult<Session> {
         let objects = self.passes.iter().flatten().enumerate().filter_map(|(at, asked)| match asked {
             Asked::Name(_) => None,
             Asked::Pass(object) => {
@@ -160,10 +160,11 @@ impl Wanted {
     }
 }
 
-/// A session with passes of the program, which are to be kept as long as it.
-pub(crate) fn session(registry: &Registry, own: &OwnPasses) -> Session {
-    let own = own.0.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
-    own.fold(Session::of(registry.clone()), Session::with_pass)
+/// A session with what is the program's own, which is to be kept as long as it.
+pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
+    let passes = own.passes.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
+    let session = passes.fold(Session::of(registry.clone()), Session::with_pass);
+    own.config.iter().fold(session, |session, own| session.with_config(own.schema.clone()))
 }
 
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
@@ -188,7 +189,7 @@ pub(crate) fn optimize(
 ) -> PyResult<PyIrModule> {
     let wanted = self::wanted(wanted)?;
     let around = if in_context { context::around(py)? } else { Around::default() };
-    let own = OwnPasses::now();
+    let own = OwnItems::now();
     let session = around.instruments.iter().cloned().fold(wanted.session(py, &own)?, Session::with_instrument);
     let output = out.map(|out| output(&out, external_data)).transpose()?;
     let request = Request { model: module.model().into(), output, ..wanted.request(config, &around)? };
@@ -219,7 +220,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
     if let Some(name) = wanted.object() {
         return Err(own_pass(py, &format!("pass `{name}` is one of this program: nothing tells when it changes")));
     }
-    let session = session(registry(py)?, &OwnPasses::now());
+    let session = session(registry(py)?, &OwnItems::now());
     let request = wanted.request(config, &Around::default())?;
     let locked = detached(py, || session.lock(&request.pipeline, &[]))?;
     locked.map(|lock| lock.to_toml()).map_err(|stopped| exception(py, *stopped, &Arc::default()))
@@ -229,7 +230,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let wanted = self::wanted(wanted)?;
-    let own = OwnPasses::now();
+    let own = OwnItems::now();
     let session = wanted.session(py, &own)?;
     let request = wanted.request(config, &Around::default())?;
     let resolved = detached(py, || session.resolve(&request.pipeline, &relais_session::Silent).map(drop))?;

@@ -14,7 +14,9 @@ mod verify;
 mod watch;
 
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
-pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts, PassOwner, PluginFacts};
+pub use facts::{
+    Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PROGRAM, PassFacts, PassOwner, PluginFacts,
+};
 pub use instrument::{Deadline, Hook, HookFault, InstrumentFindings, PassInfo, PassInstrument, SkipReason};
 pub use runnable::{Catalogue, HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
 pub use said::PassMessage;

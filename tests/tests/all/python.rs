@@ -21,6 +21,7 @@ macro_rules! files {
 files! {
     test_arguments
     test_compat
+    test_config
     test_contexts
     test_cycles
     test_dependencies
