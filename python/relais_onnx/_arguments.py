@@ -86,5 +86,5 @@ def choice(value: object, what: str, choices: tuple[str, ...]) -> str:
 
 
 def dependencies(value: object) -> str | None:
-    """How requirements are followed; None is what a pipeline says."""
+    """The way in which requirements are followed; None is what a pipeline says."""
     return None if value is None else choice(value, "`dependencies`", ("transitive", "direct", "assumed"))

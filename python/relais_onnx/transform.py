@@ -484,8 +484,8 @@ def register_config(options: Any = None, *, prefix: str, override: bool = False)
     3
 
     Raises:
-        RegistrationError: A plugin or a pass has an option of such a key; or another class registered one, and `override` is
-            false.
+        RegistrationError: A plugin or a pass has an option of one of the keys; or another class registered one, and `override`
+            is false.
         TypeError, ValueError: It is not a dataclass of such fields, one has no default, or the prefix is none.
     """
     text(prefix, "`prefix`")

@@ -7,6 +7,7 @@ use pyo3::{
     gc::{PyTraverseError, PyVisit},
     prelude::*,
     sync::PyOnceLock,
+    types::PyTuple,
 };
 use relais::pass::PassContext;
 use std::sync::{Arc, OnceLock};
@@ -18,12 +19,13 @@ pub(crate) struct Entered {
     pub by: By,
     /// The context as an object, which is made when Python asks for it.
     pub object: OnceLock<Py<PyAny>>,
-    pub below: Option<Py<Entered>>,
+    /// The value of the variable before this was entered.
+    below: Option<Py<PyTuple>>,
     /// Restores the variable, in the task or thread that set it and in no other.
     token: OnceLock<Py<PyAny>>,
 }
 
-/// Who entered a context.
+/// The side that entered a context.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     /// Code of Python, by `with`.
@@ -42,6 +44,17 @@ impl Entered {
     }
 }
 
+impl Entered {
+    fn below<'py>(&self, py: Python<'py>) -> Option<Bound<'py, Self>> {
+        entered(self.below.as_ref()?.bind(py)).ok()
+    }
+}
+
+/// A value of the variable. It is in a tuple, which Python frees without recursion however many were entered and not left.
+fn entered<'py>(value: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, Entered>> {
+    Ok(value.get_item(0)?.cast_into()?)
+}
+
 fn variable(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = || {
@@ -51,10 +64,14 @@ fn variable(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     VARIABLE.get_or_try_init(py, make).map(|variable| variable.bind(py))
 }
 
+fn value(py: Python<'_>) -> PyResult<Option<Bound<'_, PyTuple>>> {
+    let value = variable(py)?.call_method1("get", (py.None(),))?;
+    if value.is_none() { Ok(None) } else { Ok(Some(value.cast_into()?)) }
+}
+
 /// The context that was entered last in this task or thread, or that it inherited from the task that began it.
 pub(crate) fn top(py: Python<'_>) -> PyResult<Option<Bound<'_, Entered>>> {
-    let top = variable(py)?.call_method1("get", (py.None(),))?;
-    if top.is_none() { Ok(None) } else { Ok(Some(top.cast_into()?)) }
+    value(py)?.as_ref().map(entered).transpose()
 }
 
 /// The current context: that of the host if nothing was entered.
@@ -70,8 +87,7 @@ pub(crate) fn of_program(py: Python<'_>) -> PyResult<Option<Arc<PassContext>>> {
         if entered.by == By::Program {
             return Ok(Some(entered.context.clone()));
         }
-        let below = entered.below.as_ref().map(|below| below.bind(py).clone());
-        next = below.filter(|below| Arc::ptr_eq(&below.get().context, &entered.context));
+        next = entered.below(py).filter(|below| Arc::ptr_eq(&below.get().context, &entered.context));
     }
     Ok(None)
 }
@@ -83,12 +99,13 @@ pub(crate) fn push<'py>(
     by: By,
     object: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, Entered>> {
-    let below = top(py)?;
-    let known = || find(below.as_ref(), &context)?.get().object.get().map(|object| object.clone_ref(py));
+    let below = value(py)?;
+    let outer = below.as_ref().map(entered).transpose()?;
+    let known = || find(outer.as_ref(), &context)?.get().object.get().map(|object| object.clone_ref(py));
     let object = object.or_else(known).map_or_else(OnceLock::new, OnceLock::from);
     let below = below.map(Bound::unbind);
     let entered = Bound::new(py, Entered { context, by, object, below, token: OnceLock::new() })?;
-    let token = variable(py)?.call_method1("set", (&entered,))?;
+    let token = variable(py)?.call_method1("set", (PyTuple::new(py, [&entered])?,))?;
     let _ = entered.get().token.set(token.unbind());
     Ok(entered)
 }
@@ -114,7 +131,7 @@ pub(crate) fn find<'py>(from: Option<&Bound<'py, Entered>>, context: &Arc<PassCo
         if Arc::ptr_eq(&entered.get().context, context) {
             return Some(entered);
         }
-        next = entered.get().below.as_ref().map(|below| below.bind(entered.py()).clone());
+        next = entered.get().below(entered.py());
     }
     None
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 /// An object of Python with one owner.
 pub(crate) type Held = Arc<Py<PyAny>>;
 
-/// What an object of Python owns.
+/// The objects that an object of Python owns.
 #[derive(Default)]
 pub(crate) struct Owner {
     held: Mutex<Vec<Held>>,
@@ -54,7 +54,7 @@ impl Owner {
         std::mem::replace(&mut *locked(&self.held), held)
     }
 
-    /// Shows its objects to the collector. What another thread changes meanwhile is not shown, and so not freed this time.
+    /// Shows its objects to the collector. Those that another thread changes meanwhile are not shown, and so are not freed this time.
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         if let Some(held) = unlocked(&self.held) {
             held.iter().try_for_each(|held| visit.call(&**held))?;

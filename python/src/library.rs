@@ -76,7 +76,7 @@ pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnItems) 
     (relais_session::library(registry, own.passes.iter().map(|own| &own.pass), config), own)
 }
 
-/// What is the program's own at one time: another thread may replace a pass while it is in use.
+/// The passes and options that are the program's own at one time: another thread may replace a pass while it is in use.
 pub(crate) struct OwnItems {
     pub passes: Vec<Arc<Registered>>,
     pub config: Vec<OwnOption>,

@@ -160,7 +160,7 @@ impl Wanted {
     }
 }
 
-/// A session with what is the program's own, which is to be kept as long as it.
+/// A session with the passes and options of the program, which are to be kept as long as it.
 pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
     let passes = own.passes.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
     let session = passes.fold(Session::of(registry.clone()), Session::with_pass);

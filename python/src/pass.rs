@@ -45,7 +45,7 @@ pub(crate) struct PyPass {
     pub rules: Vec<Arc<Judged>>,
     /// The passes that its members require.
     required: Vec<String>,
-    /// How a run of it follows requirements, if it is a sequence that says so.
+    /// The way in which a run of it follows requirements, if it is a sequence that says so.
     dependencies: Option<Dependencies>,
     /// The code that its native part calls, and the passes that it is made of.
     owner: Arc<Owner>,

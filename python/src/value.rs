@@ -153,7 +153,7 @@ pub(crate) fn external_data(name: &str) -> PyResult<ExternalData> {
     }
 }
 
-/// How requirements are followed.
+/// The way in which requirements are followed, by its name.
 pub(crate) fn dependencies(name: &str) -> PyResult<Dependencies> {
     let found = Dependencies::NAMES.into_iter().find(|(known, _)| *known == name);
     let wrong = || PyValueError::new_err("`dependencies` must be \"transitive\", \"direct\" or \"assumed\"");

@@ -205,6 +205,20 @@ def test_a_context_that_was_never_left_is_freed():
     assert freed() is None
 
 
+def test_many_contexts_that_were_never_left_are_freed():
+    made = PassContext(opt_level=5)
+
+    def enter():
+        for _ in range(200_000):
+            made.__enter__()
+
+    variables = contextvars.copy_context()
+    variables.run(enter)
+    del variables
+    gc.collect()
+    assert PassContext.current().opt_level == 2
+
+
 def test_instruments_of_a_thread_are_freed_with_it(module):
     freed = []
 

@@ -1,4 +1,4 @@
-"""How the passes run that others require (rules R5 and R6), as in pipelines in TOML."""
+"""Passes that others require (rules R5 and R6), as in pipelines in TOML."""
 
 from __future__ import annotations
 

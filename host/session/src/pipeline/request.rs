@@ -38,7 +38,7 @@ pub struct PipelineRequest {
     pub disabled: Vec<Argument>,
     /// Passes that are on, whatever their levels.
     pub required: Vec<Argument>,
-    /// How requirements are followed; as the pipeline says by default.
+    /// The way in which requirements are followed; by default, as the pipeline says.
     pub dependencies: Option<Dependencies>,
     /// Options: `Pass.option=VALUE`, or `option=VALUE` for one of the context.
     pub settings: Vec<Argument>,

@@ -29,7 +29,7 @@ impl From<Pass> for OwnPass {
     }
 }
 
-/// What is the program's own.
+/// The passes and options that are the program's own.
 #[derive(Clone, Default)]
 pub(super) struct Own {
     pub passes: Vec<OwnPass>,
