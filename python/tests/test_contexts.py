@@ -306,6 +306,17 @@ def test_a_hook_that_raises(hook):
     assert scribe.events == [("enter", 4), ("exit", 4)]
 
 
+def test_an_interrupt_in_a_hook():
+    class Interrupts(relais.instrument.PassInstrument):
+        def enter_pass_ctx(self):
+            raise KeyboardInterrupt
+
+    scribe = Scribe()
+    with pytest.raises(KeyboardInterrupt), PassContext(opt_level=5, instruments=[scribe, Interrupts()]):
+        raise AssertionError("it is not entered")
+    assert scribe.events == [("enter", 2), ("exit", 2)] and level() == 2
+
+
 def test_a_hook_that_enters_contexts():
     class Enters(relais.instrument.PassInstrument):
         def enter_pass_ctx(self):
@@ -376,6 +387,31 @@ def test_the_context_of_a_run_is_that_of_its_passes_and_hooks(module):
         relais.optimize(module, passes=[look], level=3)
         assert level() == 5
     assert set(seen) == {3} and len(seen) >= 3
+
+
+def test_a_task_that_outlives_the_run_of_the_pass_that_began_it(module):
+    scribe = Scribe()
+
+    async def later():
+        await asyncio.sleep(0.01)
+        relais.get_pass("FoldConstant")(module)
+        with PassContext(opt_level=9):
+            relais.optimize(module)
+        return level()
+
+    @relais.module_pass(opt_level=0)
+    def begins(mod, ctx):
+        tasks.append(asyncio.get_running_loop().create_task(later()))
+
+    async def main():
+        with PassContext(opt_level=4, instruments=[scribe]):
+            relais.optimize(module, passes=[begins], level=3)
+        assert level() == 2
+        assert await tasks[0] == 3
+
+    tasks: list[asyncio.Task[int]] = []
+    asyncio.run(main())
+    assert scribe.events == [("enter", 2), ("exit", 2)] and level() == 2
 
 
 def test_functions_of_rules_are_in_the_context_of_the_run(module):
