@@ -27,8 +27,8 @@ use crate::{
     options::OptionSchema,
     pass::{
         AnalysisFacts, Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, InstrumentFacts, NoPass,
-        OperatorName, PassContext, PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, Scope,
-        Shown,
+        OperatorName, PROGRAM, PassContext, PassFacts, PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass,
+        Scope, Shown,
     },
     pipeline::{Callee, Faults, PassInstance, Pipeline, defaults, mandatory},
     words::nearest,
@@ -372,9 +372,6 @@ impl Pass {
         Self { held, make: None }
     }
 }
-
-/// The provider of what no plugin provides.
-const PROGRAM: &str = "this program";
 
 /// Passes of the program's own beside those of a registry: where names are looked up.
 pub struct PassLibrary<'a> {

@@ -62,7 +62,9 @@ from .transform import (
     get_pass,
     module_pass,
     prim_func_pass,
+    register_config,
     register_pass,
+    unregister_config,
     unregister_pass,
 )
 
@@ -142,11 +144,13 @@ __all__ = [
     "pipeline",
     "pass_instrument",
     "prim_func_pass",
+    "register_config",
     "register_pass",
     "rewrite",
     "rewriter",
     "rule",
     "testing",
     "transform",
+    "unregister_config",
     "unregister_pass",
 ]

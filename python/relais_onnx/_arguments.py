@@ -73,3 +73,18 @@ def flag(value: object, what: str) -> bool:
     if not isinstance(value, bool):
         raise wrong(value, what, "a bool")
     return value
+
+
+def choice(value: object, what: str, choices: tuple[str, ...]) -> str:
+    """One of some words."""
+    if not isinstance(value, str):
+        raise wrong(value, what, "a str")
+    if value not in choices:
+        words = [f'"{choice}"' for choice in choices]
+        raise ValueError(f"{what} must be {', '.join(words[:-1])} or {words[-1]}, not {value!r}")
+    return value
+
+
+def dependencies(value: object) -> str | None:
+    """The way in which requirements are followed; None is what a pipeline says."""
+    return None if value is None else choice(value, "`dependencies`", ("transitive", "direct", "assumed"))

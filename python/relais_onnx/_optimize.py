@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, ov
 
 from . import _native
 from ._arguments import members, names, number, paths, whole, wrong
+from ._arguments import dependencies as follows
 from ._arguments import path as path_of
 from ._arguments import text as text_of
 from ._native import IRModule, Pass, PassContext
@@ -40,6 +41,7 @@ class Options(TypedDict, total=False):
     passes: Iterable[str | Pass | RewriteRule] | None
     disable: Iterable[str] | None
     require: Iterable[str] | None
+    dependencies: Literal["transitive", "direct", "assumed"] | None
     config: Mapping[str, Any] | None
     input_shapes: Mapping[str, _Shape] | None
     inputs: Iterable[str] | None
@@ -119,6 +121,7 @@ def optimize(
     passes: Iterable[str | Pass | RewriteRule] | None = ...,
     disable: Iterable[str] | None = ...,
     require: Iterable[str] | None = ...,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = ...,
     config: Mapping[str, Any] | None = ...,
     input_shapes: Mapping[str, _Shape] | None = ...,
     inputs: Iterable[str] | None = ...,
@@ -145,6 +148,7 @@ def optimize(
     passes: Iterable[str | Pass | RewriteRule] | None = ...,
     disable: Iterable[str] | None = ...,
     require: Iterable[str] | None = ...,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = ...,
     config: Mapping[str, Any] | None = ...,
     input_shapes: Mapping[str, _Shape] | None = ...,
     inputs: Iterable[str] | None = ...,
@@ -171,6 +175,7 @@ def optimize(
     passes: Iterable[str | Pass | RewriteRule] | None = ...,
     disable: Iterable[str] | None = ...,
     require: Iterable[str] | None = ...,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = ...,
     config: Mapping[str, Any] | None = ...,
     input_shapes: Mapping[str, _Shape] | None = ...,
     inputs: Iterable[str] | None = ...,
@@ -196,6 +201,7 @@ def optimize(
     passes: Iterable[str | Pass | RewriteRule] | None = None,
     disable: Iterable[str] | None = None,
     require: Iterable[str] | None = None,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = None,
     config: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, _Shape] | None = None,
     inputs: Iterable[str] | None = None,
@@ -230,6 +236,9 @@ def optimize(
             passes, and rules.
         disable: Passes that are off. `"Name?"` need not exist.
         require: Passes that are on at any level.
+        dependencies: How the passes run that others require: "transitive", those of requirements, too, and none again while
+            its result holds; "direct", those that a pass itself requires, each time; "assumed", none. By default as the
+            pipeline says.
         config: Options: `{"Pass.option": value}`, or `{"key": value}` for one of the context.
         input_shapes: Shapes of inputs, by name: sizes, names of sizes, or None for what is not fixed.
         inputs, outputs: Values: the model is cut to the part that computes these outputs from these inputs.
@@ -263,6 +272,7 @@ def optimize(
         passes=passes,
         disable=disable,
         require=require,
+        dependencies=dependencies,
         config=config,
         input_shapes=input_shapes,
         inputs=inputs,
@@ -304,6 +314,7 @@ def pipeline(
     level: int | None = None,
     disable: Iterable[str] | None = None,
     require: Iterable[str] | None = None,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = None,
     config: Mapping[str, Any] | None = None,
     changes_interface: bool = False,
 ) -> Pass:
@@ -313,7 +324,14 @@ def pipeline(
     Raises:
         PipelineError: The pipeline, a name or an option cannot be resolved.
     """
-    wanted, settings = _wanted(pipeline=path_of(name, "`name`"), level=level, disable=disable, require=require, config=config)
+    wanted, settings = _wanted(
+        pipeline=path_of(name, "`name`"),
+        level=level,
+        disable=disable,
+        require=require,
+        dependencies=dependencies,
+        config=config,
+    )
     _native.resolve(wanted, settings)
 
     def run(mod: IRModule, ctx: PassContext) -> IRModule:
@@ -336,6 +354,7 @@ def _wanted(
     passes: Iterable[str | Pass | RewriteRule] | None = None,
     disable: Iterable[str] | None = None,
     require: Iterable[str] | None = None,
+    dependencies: Literal["transitive", "direct", "assumed"] | None = None,
     config: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, _Shape] | None = None,
     inputs: Iterable[str] | None = None,
@@ -363,6 +382,7 @@ def _wanted(
         "passes": None if passes is None else _passes(passes),
         "disable": names(disable, "`disable`"),
         "require": names(require, "`require`"),
+        "dependencies": follows(dependencies),
         "input_shapes": _shapes(input_shapes),
         "inputs": names(inputs, "`inputs`"),
         "outputs": names(outputs, "`outputs`"),

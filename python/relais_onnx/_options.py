@@ -1,10 +1,11 @@
-"""Options of passes that are written in Python: a dataclass is their schema."""
+"""Options of passes that are written in Python, and of contexts: a dataclass is their schema."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import pathlib
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -24,12 +25,46 @@ def schema(options: Any) -> list[dict[str, Any]]:
         TypeError: It is not a dataclass, or a field is of another type.
         ValueError: A default is not one of its field, or a range is none.
     """
+    return _fields(_dataclass(options), options.__name__)
+
+
+def _dataclass(options: Any) -> type:
     if not (isinstance(options, type) and dataclasses.is_dataclass(options)):
         raise TypeError(f"`options` must be a dataclass, not `{getattr(options, '__name__', type(options).__name__)}`")
-    return _fields(options, options.__name__)
+    return options
 
 
-def _fields(options: type, where: str) -> list[dict[str, Any]]:
+def config(options: Any, prefix: str) -> list[dict[str, Any]]:
+    """The options of contexts that a dataclass describes, as `schema` does: the key of each is its name after the prefix and a
+    dot. `metadata` of a field may also have `aliases`, a list of other keys that set it.
+
+    Raises:
+        TypeError, ValueError: As for `schema`; a field has no default, or a prefix or a key is none.
+    """
+    where = _dataclass(options).__name__
+    if not _KEY.fullmatch(prefix):
+        raise ValueError(f"`prefix` must be words with dots between them, such as \"acme\", not {prefix!r}")
+    fields = _fields(options, where, is_config=True)
+    for field in fields:
+        if "default" not in field and not field["optional"]:
+            raise ValueError(f"`{where}.{field['name']}` has no default, and contexts need not set an option")
+        field["name"] = f"{prefix}.{field['name']}"
+    return fields
+
+
+_KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def _aliases(given: Any, path: str) -> list[str]:
+    if isinstance(given, str) or not all(isinstance(key, str) for key in given):
+        raise TypeError(f"the aliases of `{path}` must be a list of keys, not {given!r}")
+    for key in given:
+        if "." not in key or not _KEY.fullmatch(key):
+            raise ValueError(f"an alias of `{path}` must be a key with a prefix and a dot, such as \"acme.limit\", not {key!r}")
+    return list(given)
+
+
+def _fields(options: type, where: str, is_config: bool = False) -> list[dict[str, Any]]:
     try:
         hints = typing.get_type_hints(options)
     except NameError as error:
@@ -41,6 +76,10 @@ def _fields(options: type, where: str) -> list[dict[str, Any]]:
         path = f"{where}.{field.name}"
         hint, is_optional = _without_none(hints[field.name])
         entry: dict[str, Any] = {"name": field.name, "doc": str(field.metadata.get("doc", "")), **_kind(hint, path)}
+        if "aliases" in field.metadata:
+            if not is_config:
+                raise ValueError(f"`{path}` has aliases, which only options of contexts have")
+            entry["aliases"] = _aliases(field.metadata["aliases"], path)
         if "range" in field.metadata:
             entry["range"] = _range(field.metadata["range"], entry["kind"], path)
         if field.default is not dataclasses.MISSING:

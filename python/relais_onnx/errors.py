@@ -78,7 +78,7 @@ class ConfigError(PipelineError, AttributeError):
 
 
 class RegistrationError(RelaisError, ValueError):
-    """A pass whose name another one has."""
+    """A pass, or an option of contexts, whose name another one has."""
 
 
 class RuleError(RelaisError, ValueError):

@@ -8,12 +8,13 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
-from ._arguments import members, names, text, whole
+from ._arguments import dependencies as follows
+from ._arguments import flag, members, names, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
-from ._options import build, schema
+from ._options import build, config, schema
 from .errors import PipelineError
 
 if TYPE_CHECKING:
@@ -34,13 +35,16 @@ __all__ = [
     "list_configs",
     "module_pass",
     "prim_func_pass",
+    "register_config",
     "register_pass",
+    "unregister_config",
     "unregister_pass",
 ]
 
 _Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
 _Arguments = ParamSpec("_Arguments")
 _Options = TypeVar("_Options")
+_Class = TypeVar("_Class", bound=type)
 
 
 def _required(required: Iterable[str] | None) -> list[str]:
@@ -100,7 +104,8 @@ class PrimFuncPass(_Written):
 
 
 class Sequential(Pass):
-    """Passes that run one after another, except those that are off."""
+    """Passes that run one after another, except those that are off. The passes that they require run first: as `dependencies`
+    says, where the sequence is called and not a member of another one."""
 
     _passes: list[Pass]
 
@@ -110,13 +115,16 @@ class Sequential(Pass):
         opt_level: int = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
+        *,
+        dependencies: Literal["transitive", "direct", "assumed"] = "transitive",
     ) -> Self:
         given = [_pass(member) for member in members([] if passes is None else passes, "`passes`", "passes")]
         for member in given:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", given, text(name, "`name`"), _level(opt_level), _required(required), "")
+        name, required = text(name, "`name`"), _required(required)
+        self = super().__new__(cls, "sequential", given, name, _level(opt_level), required, "", dependencies=follows(dependencies))
         self._passes = given
         return self
 
@@ -452,6 +460,52 @@ def unregister_pass(name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"`name` must be a str, not `{type(name).__name__}`")
     _native.unregister_pass(name)
+
+
+@overload
+def register_config(options: _Class, *, prefix: str, override: bool = False) -> _Class: ...
+@overload
+def register_config(options: None = None, *, prefix: str, override: bool = False) -> Callable[[_Class], _Class]: ...
+def register_config(options: Any = None, *, prefix: str, override: bool = False) -> Any:
+    """Makes options of contexts known, which a dataclass describes as it does the options of a pass: each field is an option,
+    whose key is the prefix, a dot and the field's name. Passes read them from `ctx.config`, which has the defaults, too; a
+    field that is a dataclass is a dict there.
+
+    `metadata` of a field may have `doc`, `range`, and `aliases`, a list of other keys that set it. A class that was registered
+    before is replaced, as when a cell of a notebook runs again. Returns the class, or a decorator of one.
+
+    >>> from dataclasses import dataclass, field
+    >>> from relais_onnx import PassContext, register_config
+    >>> @register_config(prefix="docs")
+    ... @dataclass
+    ... class Limits:
+    ...     most: int = field(default=8, metadata={"range": (0, 64), "doc": "How many calls are looked at."})
+    >>> PassContext(config={"docs.most": 3}).config["docs.most"]
+    3
+
+    Raises:
+        RegistrationError: A plugin or a pass has an option of one of the keys; or another class registered one, and `override`
+            is false.
+        TypeError, ValueError: It is not a dataclass of such fields, one has no default, or the prefix is none.
+    """
+    text(prefix, "`prefix`")
+    flag(override, "`override`")
+
+    def register(options: Any) -> Any:
+        given = config(options, prefix)
+        _native.register_config(f"{options.__module__}.{options.__qualname__}", given, override)
+        return options
+
+    return register if options is None else register(options)
+
+
+def unregister_config(key: str) -> None:
+    """Forgets an option of contexts that was registered, by its key.
+
+    Raises:
+        KeyError: No option of this key is registered.
+    """
+    _native.unregister_config(text(key, "`key`"))
 
 
 def PrintIR(header: str = "") -> Pass:

@@ -1,77 +1,67 @@
 //! Pass contexts as context managers.
 
 use crate::{
+    current::{now, of_program, top},
+    entering::{enter, hooks, leave},
     errors,
+    held::{Held, Owner},
     instrument::{self, installed},
-    library, log,
-    run::{RunState, within},
-    spoken, value,
+    library, log, spoken, value,
 };
 use pyo3::{
     exceptions::PyRuntimeError,
+    gc::{PyTraverseError, PyVisit},
     prelude::*,
+    sync::PyOnceLock,
     types::{PyBool, PyDict, PyInt, PyList},
 };
 use relais::{
-    pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext, PassInstrument},
+    manager::ContextBuilder,
+    pass::{Catalogue, PROGRAM, PassContext, PassInstrument, Scope},
     pipeline::Faults,
 };
 use relais_plugin_api::{
     diagnostics::{Diagnostic, Severity},
     options::Value,
 };
-use std::{
-    cell::RefCell,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 /// The settings of the passes that run in it: levels, lists, options, instruments.
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
-    /// Its instruments as they were given. No code of Python's runs while they are locked.
-    given: Mutex<Vec<Py<PyAny>>>,
-}
-
-/// A context that was entered on this thread.
-struct Entered {
-    context: Py<PyPassContext>,
-    guard: ContextGuard,
-}
-
-/// The contexts that are entered, on any thread. No code of Python's runs while it is locked.
-static KNOWN: Mutex<Vec<Py<PyPassContext>>> = Mutex::new(Vec::new());
-
-thread_local! {
-    static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Runs what may enter contexts, and leaves those that it has not left: they would be its caller's.
-pub(crate) fn scope<T>(py: Python<'_>, run: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let depth = ENTERED.with_borrow(Vec::len);
-    let mut result = run();
-    loop {
-        let above = ENTERED.with_borrow(|entered| entered.get(depth..)?.last().map(|top| top.context.clone_ref(py)));
-        let Some(above) = above else { return result };
-        let left = above.get().leave(py);
-        if result.is_ok() {
-            let message = "a pass context that was entered here was not left\n  help: enter it by `with`";
-            result = Err(left.err().unwrap_or_else(|| errors::exception(py, "ContextError", message, |_| Ok(()))));
-        }
-    }
+    /// Its instruments as they were given.
+    given: Owner,
 }
 
 /// The current context: the object that was entered, if one was.
 pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
-    let context = PassContext::current();
-    let known = {
-        let known = known();
-        known.iter().rev().find(|it| Arc::ptr_eq(&it.get().context, &context)).map(|it| it.clone_ref(py))
-    };
-    match known {
-        Some(known) => Ok(known),
-        None => Py::new(py, PyPassContext { context, given: Mutex::default() }),
+    let Some(top) = top(py)? else { return object(py, &PassContext::current()) };
+    let top = top.get();
+    if let Some(object) = top.object.get() {
+        return Ok(object.bind(py).cast::<PyPassContext>()?.clone().unbind());
     }
+    let made = object(py, &top.context)?;
+    let _ = top.object.set(made.clone_ref(py).into_any());
+    Ok(made)
+}
+
+/// A context that code of Python has not made, as an object.
+fn object(py: Python<'_>, context: &Arc<PassContext>) -> PyResult<Py<PyPassContext>> {
+    let made = || Py::new(py, PyPassContext { context: context.clone(), given: Owner::default() });
+    if !Arc::ptr_eq(context, &PassContext::of_thread()) {
+        return made();
+    }
+    // The default of this thread owns the instruments that it is given, and so is kept as long as the thread.
+    static LOCAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = || py.import("threading")?.getattr("local")?.call0().map(Bound::unbind);
+    let local = LOCAL.get_or_try_init(py, make)?.bind(py);
+    if let Some(known) = local.getattr_opt("context")? {
+        return Ok(known.cast_into::<PyPassContext>()?.unbind());
+    }
+    let made = made()?;
+    local.setattr("context", &made)?;
+    Ok(made)
 }
 
 /// The settings of the context that was entered last, for a pipeline that runs in it.
@@ -84,75 +74,24 @@ pub(crate) struct Around {
     pub instruments: Vec<Arc<dyn PassInstrument>>,
 }
 
-/// The settings of the context that was entered last on this thread, unless a run has entered one of its own.
-pub(crate) fn around() -> Around {
-    let current = PassContext::current();
-    let is_entered = ENTERED
-        .with_borrow(|entered| entered.last().is_some_and(|top| Arc::ptr_eq(&top.context.get().context, &current)));
-    if !is_entered {
-        return Around::default();
-    }
+/// The settings of the context that code of Python entered last, unless a run has entered one of its own.
+pub(crate) fn around(py: Python<'_>) -> PyResult<Around> {
+    let Some(current) = of_program(py)? else { return Ok(Around::default()) };
     let settings = current.settings();
-    Around {
+    Ok(Around {
         level: Some(settings.opt_level),
         required: settings.required.iter().cloned().collect(),
         disabled: settings.disabled.iter().cloned().collect(),
         config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         instruments: current.instruments().into_iter().map(instrument::entered).collect(),
-    }
+    })
 }
 
-fn known() -> MutexGuard<'static, Vec<Py<PyPassContext>>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+type Instruments = Vec<Arc<dyn PassInstrument>>;
 
-impl PyPassContext {
-    fn given(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Leaves it, if it is the innermost of this thread.
-    fn leave(&self, py: Python<'_>) -> PyResult<()> {
-        let is_top = ENTERED
-            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
-        match is_top {
-            Some(true) => {}
-            Some(false) => return Err(out_of_order(py)),
-            None => {
-                let message = "this pass context was not entered on this thread";
-                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
-            }
-        }
-        {
-            let mut known = known();
-            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
-            at.map(|at| known.remove(at))
-        };
-        let mut is_out_of_order = false;
-        let left = hooks(py, || {
-            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
-            match top.guard.leave() {
-                Ok(()) => Ok(()),
-                Err(ContextError::Hook(fault)) => Err(fault),
-                Err(_) => {
-                    is_out_of_order = true;
-                    Ok(())
-                }
-            }
-        });
-        left?;
-        if is_out_of_order { Err(out_of_order(py)) } else { Ok(()) }
-    }
-}
-
-/// Runs hooks of instruments, without the interpreter's lock.
-fn hooks<T: Send>(py: Python<'_>, run: impl FnOnce() -> Result<T, HookFault> + Send) -> PyResult<T> {
-    let state = Arc::new(RunState::default());
-    let result = py.detach(|| within(&state, run));
-    if let Some(error) = state.ended() {
-        return Err(error);
-    }
-    result.map_err(|fault| errors::of_hook(py, &fault, &state))
+/// Instruments, with the objects that they are.
+fn instruments(given: &[Bound<'_, PyAny>]) -> PyResult<(Vec<Held>, Instruments)> {
+    given.iter().map(instrument::of).collect()
 }
 
 fn level(object: &Bound<'_, PyAny>) -> PyResult<u8> {
@@ -181,10 +120,11 @@ impl PyPassContext {
         let disabled = value::names(disabled_pass, "`disabled_pass`")?;
         let config = value::entries(config, "`config`")?;
         let given = value::items(instruments, "`instruments`", "instruments")?;
-        let instruments = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
+        let (given, instruments) = self::instruments(&given)?;
         let library = library::library(py)?;
+        let around = if inherit { now(py)?.settings().clone() } else { Scope::default() };
         let build = |config: &[(String, Value)]| -> Result<PassContext, Faults> {
-            let mut builder = if inherit { library.inherited_context() } else { library.context() };
+            let mut builder = ContextBuilder::new(&library, &around);
             if let Some(opt_level) = opt_level {
                 builder = builder.opt_level(opt_level);
             }
@@ -195,11 +135,11 @@ impl PyPassContext {
         };
         build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
-        let context = Arc::new(context.with_instruments(instruments));
-        Ok(Self { context, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
+        Ok(Self { context: Arc::new(context.with_instruments(instruments)), given: Owner::of(given) })
     }
 
-    /// The innermost context of this thread; its default if none was entered.
+    /// The innermost context of this task or thread; the default of the thread if none was entered. While a pass runs, the
+    /// context of the run.
     #[staticmethod]
     fn current(py: Python<'_>) -> PyResult<Py<Self>> {
         current(py)
@@ -252,40 +192,30 @@ impl PyPassContext {
         if now.is_empty() {
             return Ok(PyList::empty(py));
         }
-        let given: Vec<_> = self.given().iter().map(|it| it.clone_ref(py)).collect();
-        PyList::new(py, given)
+        PyList::new(py, self.given.held().iter().map(|held| held.bind(py)))
     }
 
     /// Replaces its instruments: the old ones exit, the new ones enter.
     fn override_instruments(&self, py: Python<'_>, instruments: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let given = value::items(instruments, "`instruments`", "instruments")?;
-        let new = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
-        let given = given.into_iter().map(Bound::unbind).collect();
-        let mut old = std::mem::replace(&mut *self.given(), given);
+        let (given, new) = self::instruments(&given)?;
+        let mut old = self.given.replace(given);
         let result = hooks(py, || self.context.override_instruments(new));
         // A fault empties the native list, unless nothing was changed.
         if result.is_err() && !self.context.instruments().is_empty() {
-            std::mem::swap(&mut *self.given(), &mut old);
+            old = self.given.replace(old);
         }
-        // Finalizers may ask this context for its instruments.
         drop(old);
         result?;
         log::hand_over(py)
     }
 
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        let py = slf.py();
-        let context = slf.clone().unbind();
-        let native = slf.get().context.clone();
-        hooks(py, move || {
-            let guard = native.enter()?;
-            ENTERED.with_borrow_mut(|entered| entered.push(Entered { context, guard }));
-            Ok(())
-        })?;
-        known().push(slf.clone().unbind());
+        let (py, context) = (slf.py(), &slf.get().context);
+        enter(py, context, slf.clone().into_any().unbind())?;
         if let Err(error) = log::hand_over(py) {
             // Nothing else leaves it: the block of the `with` is not run.
-            slf.get().leave(py)?;
+            leave(py, context)?;
             return Err(error);
         }
         Ok(slf.clone())
@@ -293,9 +223,17 @@ impl PyPassContext {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.leave(py)?;
+        leave(py, &self.context)?;
         log::hand_over(py)?;
         Ok(false)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.given.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.given.clear();
     }
 
     /// Says that something is wrong, as the pass that runs: it has failed when it ends.
@@ -378,17 +316,14 @@ impl PyPassContext {
     }
 }
 
-fn out_of_order(py: Python<'_>) -> PyErr {
-    errors::exception(py, "ContextError", ContextError::OutOfOrder, |_| Ok(()))
-}
-
 /// The options that contexts may set.
 #[pyfunction]
 pub(crate) fn list_configs(py: Python<'_>) -> PyResult<Py<PyAny>> {
     let mut configs = serde_json::Map::new();
     for facts in library::library(py)?.config_options() {
         let mut json = relais::listing::option_json(&facts.schema);
-        json["plugin"] = facts.plugins.join(", ").into();
+        let plugins: Vec<&str> = facts.plugins.iter().map(String::as_str).filter(|by| *by != PROGRAM).collect();
+        json["plugin"] = (!plugins.is_empty()).then(|| plugins.join(", ")).into();
         json["type"] = json["takes"]["type"].clone();
         configs.insert(facts.schema.name.clone(), json);
     }

@@ -39,13 +39,14 @@ pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
 }
 
 /// Words of suggestions for those who use the command line or write in Rust, each with the ones that are meant here.
-const IN_PYTHON: [(&str, &str); 16] = [
+const IN_PYTHON: [(&str, &str); 17] = [
     (
         "a pass that may do so says it in its attribute: `changes_interface = true`, or the name of the option that asks for it",
         "make a pass that may do so with `changes_interface=True`",
     ),
     ("`--disable` runs the pipeline without it", "`disable=` runs the pipeline without it"),
     ("`relais list plugins` shows", "`list_plugins()` shows"),
+    ("`relais list options` shows", "`PassContext.list_configs()` shows"),
     ("`relais list passes` shows", "`list_passes()` shows"),
     ("`--plugin-dir` takes a folder", "`plugin_dirs=` takes folders"),
     ("without `--keep`", "without `keep=`"),

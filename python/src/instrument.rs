@@ -1,7 +1,9 @@
 //! Instruments: those of the host and of plugins by name, and those that are written in Python.
 
 use crate::{
-    errors, library,
+    entering, errors,
+    held::{Handle, Held},
+    library,
     module::{Origin, PyIrModule},
     pass_info::PyPassInfo,
     run::keep,
@@ -68,10 +70,11 @@ pub(crate) fn installed(instruments: &[Arc<dyn PassInstrument>]) -> String {
     instruments.iter().map(|instrument| instrument.name().to_owned()).collect::<Vec<_>>().join(", ")
 }
 
-/// The instrument that an object is.
-pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn PassInstrument>> {
+/// The instrument that an object is, which lives as long as the object is held.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<(Held, Arc<dyn PassInstrument>)> {
+    let held = Arc::new(object.clone().unbind());
     if let Ok(named) = object.cast::<NamedInstrument>() {
-        return Ok(named.get().instrument.clone());
+        return Ok((held, named.get().instrument.clone()));
     }
     if object.is_instance_of::<PyType>() {
         let message =
@@ -106,7 +109,8 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn PassInstrument>>
         Ok(name) => name,
         Err(_) => class.name()?.to_string(),
     };
-    Ok(Arc::new(Own { name, hooks, object: object.clone().unbind() }))
+    let own = Own { name, hooks, object: Handle::of(&held) };
+    Ok((held, Arc::new(own)))
 }
 
 /// The hooks that an instrument has.
@@ -127,19 +131,20 @@ struct Hooks {
 struct Own {
     name: String,
     hooks: Hooks,
-    object: Py<PyAny>,
+    object: Handle,
 }
 
 impl Own {
-    /// Calls a hook with arguments that `args` makes.
-    fn call<T>(
+    /// Calls a hook with arguments that `args` makes. One that was replaced while a run goes on, and freed, is told nothing.
+    fn call<T: Default>(
         &self,
         hook: &str,
         args: impl FnOnce(Python<'_>, Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Result<T, PassError> {
         Python::attach(|py| {
-            let call = || args(py, self.object.bind(py).getattr(hook)?);
-            call().map_err(|error| keep(py, error))
+            let Some(object) = self.object.find(py) else { return Ok(T::default()) };
+            let call = || args(py, object.getattr(hook)?);
+            entering::scope(py, call).map_err(|error| keep(py, error))
         })
     }
 
@@ -239,13 +244,14 @@ impl PassInstrument for Own {
         if !self.hooks.should_run {
             return Ok(true);
         }
-        self.call("should_run", |py, hook| {
+        let is_vetoed = self.call("should_run", |py, hook| {
             let answer = hook.call1((shown(py, module)?, PyPassInfo::from(pass)))?;
             match answer.cast::<PyBool>() {
-                Ok(answer) => Ok(answer.is_true()),
+                Ok(answer) => Ok(!answer.is_true()),
                 Err(_) => Err(value::wrong(&answer, "what `should_run` returns", "a bool")),
             }
-        })
+        });
+        is_vetoed.map(|is_vetoed| !is_vetoed)
     }
 
     fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {

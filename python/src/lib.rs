@@ -4,42 +4,48 @@
 //!
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
-//! 1. `log`: the log of the host in Python's `logging`
-//! 2. `run`: running native code: without the interpreter's lock, with a look at its signals
-//! 3. `errors`: native errors as Python exceptions
-//! 4. `tensor`: values of constants, as NumPy sees them
-//! 5. `value`: values of options from Python
-//! 6. `schema`: schemas of the options of passes that are written in Python
-//! 7. `convert`: tensors and attributes from Python's values
-//! 8. `operators`: the operators that functions call, and those that are asked for by name
-//! 9. `html`: modules as HTML, for notebooks
-//! 10. `plugins`: the plugins of this process
-//! 11. `module`: modules and functions
-//! 12. `judged`: rules that are judged before they are used, with what was found
-//! 13. `library`: the passes of this process: those of plugins, and those of the program
-//! 14. `pass_info`: the facts about passes, as Python sees them
-//! 15. `stderr`: Python's standard error
-//! 16. `instrument`: instruments: those of the host and of plugins by name, and those that are written in Python
-//! 17. `current_match`: the match of a rewrite rule that a function of Python looks at
-//! 18. `draft`: a function that is being edited, without an order
-//! 19. `editor`: editors: what an edit works on, how it begins and how it ends
-//! 20. `node`: nodes of functions: where each is, and its number
-//! 21. `spoken`: the messages and counts of passes in Python
-//! 22. `context`: pass contexts as context managers
-//! 23. `rewrite`: rewrite rules of Python programs
-//! 24. `rules`: judging rules before they are used, and passes of the program
-//! 25. `pass`: passes: those of plugins, and those that are written in Python
-//! 26. `optimize`: a pipeline over a model: arguments in, a module or an exception out
+//! 1. `held`: objects of Python that native code calls, for the collector of cycles
+//! 2. `log`: the log of the host in Python's `logging`
+//! 3. `current`: the current context of each task and thread of Python
+//! 4. `run`: running native code: without the interpreter's lock, with a look at its signals
+//! 5. `errors`: native errors as Python exceptions
+//! 6. `tensor`: values of constants, as NumPy sees them
+//! 7. `value`: values of options from Python
+//! 8. `schema`: schemas of options that are described in Python
+//! 9. `convert`: tensors and attributes from Python's values
+//! 10. `operators`: the operators that functions call, and those that are asked for by name
+//! 11. `html`: modules as HTML, for notebooks
+//! 12. `plugins`: the plugins of this process
+//! 13. `module`: modules and functions
+//! 14. `judged`: rules that are judged before they are used, with what was found
+//! 15. `library`: the passes and options of this process: those of plugins, and those of the program
+//! 16. `pass_info`: the facts about passes, as Python sees them
+//! 17. `stderr`: Python's standard error
+//! 18. `entering`: entering and leaving contexts, and code of Python that the host calls in one
+//! 19. `instrument`: instruments: those of the host and of plugins by name, and those that are written in Python
+//! 20. `current_match`: the match of a rewrite rule that a function of Python looks at
+//! 21. `draft`: a function that is being edited, without an order
+//! 22. `editor`: editors: what an edit works on, how it begins and how it ends
+//! 23. `node`: nodes of functions: where each is, and its number
+//! 24. `spoken`: the messages and counts of passes in Python
+//! 25. `context`: pass contexts as context managers
+//! 26. `rewrite`: rewrite rules of Python programs
+//! 27. `rules`: judging rules before they are used, and passes of the program
+//! 28. `pass`: passes: those of plugins, and those that are written in Python
+//! 29. `optimize`: a pipeline over a model: arguments in, a module or an exception out
 
 mod check;
 mod context;
 mod convert;
+mod current;
 mod current_match;
 mod diff;
 mod draft;
 mod editor;
 mod edits;
+mod entering;
 mod errors;
+mod held;
 mod html;
 mod instrument;
 mod judged;
@@ -81,7 +87,7 @@ mod _native {
         editor::PyEditor,
         edits::PyGraph,
         instrument::NamedInstrument,
-        library::{full_name, list_items, unregister_pass},
+        library::{full_name, list_items, register_config, unregister_config, unregister_pass},
         many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,

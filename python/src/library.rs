@@ -1,12 +1,13 @@
-//! The passes of this process: those of plugins, and those of the program.
+//! The passes and options of this process: those of plugins, and those of the program.
 
-use crate::{errors, judged::Judged, plugins::registry};
+use crate::{errors, judged::Judged, plugins::registry, schema};
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
 };
 use relais::{
     listing::{Listed, list_json, option_json},
+    options::OptionSchema,
     pass::{Catalogue, PassFacts},
     registry::Registry,
     transform::{Pass, PassLibrary},
@@ -14,23 +15,47 @@ use relais::{
 use serde_json::json;
 use std::{
     collections::BTreeSet,
+    iter,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// The passes of the program.
-static OWN: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+static OWN: Mutex<Vec<Arc<Registered>>> = Mutex::new(Vec::new());
 
 /// A pass of the program that is known by its name.
-#[derive(Clone)]
 pub(crate) struct Registered {
     pub pass: Pass,
+    /// The pass as an object, which owns what its native part calls.
+    pub object: Py<PyAny>,
     /// The rules that are judged before its first use.
     pub rules: Vec<Arc<Judged>>,
     /// The module of Python that registered it.
     pub module: String,
 }
 
-fn own() -> MutexGuard<'static, Vec<Registered>> {
+/// The options of contexts of the program.
+static CONFIG: Mutex<Vec<OwnOption>> = Mutex::new(Vec::new());
+
+/// An option of contexts of the program.
+#[derive(Clone)]
+pub(crate) struct OwnOption {
+    pub schema: OptionSchema,
+    /// The class of Python that describes it.
+    pub class: String,
+}
+
+impl OwnOption {
+    /// Its key and the other keys that set it.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        iter::once(&self.schema.name).chain(&self.schema.aliases)
+    }
+}
+
+fn config() -> MutexGuard<'static, Vec<OwnOption>> {
+    CONFIG.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn own() -> MutexGuard<'static, Vec<Arc<Registered>>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -39,30 +64,33 @@ pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
     Ok(library_of(registry(py)?))
 }
 
-/// A registry, with the passes of the program.
+/// A registry, with the passes of the program: to look at, since nothing keeps them for a run.
 pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
     known_of(registry).0
 }
 
-/// The same, with the rules of these passes.
-pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
-    let own = OwnPasses::now();
-    (relais_session::library(registry, own.0.iter().map(|own| &own.pass)), own)
+/// The same with these passes themselves, which run as long as they are kept.
+pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnItems) {
+    let own = OwnItems::now();
+    let config = own.config.iter().map(|own| &own.schema);
+    (relais_session::library(registry, own.passes.iter().map(|own| &own.pass), config), own)
 }
 
-/// The passes of the program at one time: another thread may replace one before its rules are judged.
-pub(crate) struct OwnPasses(pub Vec<Registered>);
+/// The passes and options that are the program's own at one time: another thread may replace a pass while it is in use.
+pub(crate) struct OwnItems {
+    pub passes: Vec<Arc<Registered>>,
+    pub config: Vec<OwnOption>,
+}
 
-impl OwnPasses {
+impl OwnItems {
     /// Those that are known now.
     pub fn now() -> Self {
-        Self(own().clone())
+        Self { passes: own().clone(), config: config().clone() }
     }
 
-    /// The rules of a pass.
-    pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
-        let found = self.0.iter().find(|own| std::ptr::eq(own.pass.info(), facts));
-        found.map(|own| own.rules.clone()).unwrap_or_default()
+    /// The one that has these facts.
+    pub fn find(&self, facts: &PassFacts) -> Option<&Registered> {
+        self.passes.iter().map(|own| &**own).find(|own| std::ptr::eq(own.pass.info(), facts))
     }
 
     /// The rules of the passes that others require, by the names that these state.
@@ -71,7 +99,7 @@ impl OwnPasses {
         while let Some(name) = open.pop() {
             // A name that does not resolve is an error of the run.
             if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
-                rules.extend(self.rules_of(&facts));
+                rules.extend(self.find(&facts).into_iter().flat_map(|own| own.rules.iter().cloned()));
                 open.extend(facts.required.iter().cloned());
             }
         }
@@ -95,14 +123,14 @@ pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> Py
     {
         return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
     }
-    let is_same = |own: &Registered| own.pass.info().name == name;
+    let is_same = |own: &Arc<Registered>| own.pass.info().name == name;
     let replaced: Result<Vec<_>, String> = {
         let mut own = own();
         match own.iter().find(|own| is_same(own) && own.module != module && !is_override) {
             Some(other) => Err(other.module.clone()),
             None => {
                 let replaced = own.extract_if(.., |own| is_same(own)).collect();
-                own.push(new);
+                own.push(Arc::new(new));
                 Ok(replaced)
             }
         }
@@ -125,6 +153,58 @@ pub(crate) fn unregister_pass(name: &str) -> PyResult<()> {
         true => Err(PyKeyError::new_err(name.to_owned())),
         false => Ok(()),
     }
+}
+
+/// Makes options of contexts known that a class describes; those that the class registered before are replaced.
+#[pyfunction]
+pub(crate) fn register_config(
+    py: Python<'_>,
+    source: &str,
+    options: &Bound<'_, PyAny>,
+    is_override: bool,
+) -> PyResult<()> {
+    let new: Vec<OwnOption> =
+        schema::options(options)?.into_iter().map(|schema| OwnOption { schema, class: source.to_owned() }).collect();
+    let conflict = |name: &str, other: &str, help: &str| {
+        let message = format!("`{source}` registers an option `{name}`, and {other} has one of this name");
+        Err(errors::helped(py, "RegistrationError", message, help))
+    };
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = new.iter().flat_map(OwnOption::names).find(|name| !seen.insert(*name)) {
+        return Err(PyValueError::new_err(format!("`{source}` names two options `{twice}`")));
+    }
+    let (registry, library) = (registry(py)?, library(py)?);
+    for name in &seen {
+        let of_plugin = Catalogue::config_options(registry).into_iter().find(|facts| facts.is_named(name));
+        if let Some(facts) = of_plugin {
+            return conflict(name, &format!("the plugin `{}`", facts.plugins.join("`, `")), "choose another prefix");
+        }
+        // The key would set the option of the pass no more.
+        let of_pass = name.rsplit_once('.').and_then(|(pass, option)| Some((library.pass(pass).ok()?, option)));
+        if let Some((pass, _)) = of_pass.filter(|(pass, name)| pass.options.iter().any(|option| option.name == *name)) {
+            return conflict(name, &format!("the pass `{}`", pass.name), "choose another prefix");
+        }
+    }
+    let mut config = config();
+    let is_taken = |own: &OwnOption| own.class != source && own.names().any(|name| seen.contains(name));
+    if let Some(other) = config.iter().find(|own| is_taken(own)).filter(|_| !is_override) {
+        let (name, other) = (other.names().find(|name| seen.contains(name)).cloned(), other.class.clone());
+        drop(config);
+        let help = "rename one of them, or replace it by `override=True`";
+        return conflict(&name.unwrap_or_default(), &format!("`{other}`"), help);
+    }
+    config.retain(|own| own.class != source && !is_taken(own));
+    drop(seen);
+    config.extend(new);
+    Ok(())
+}
+
+/// Forgets an option of contexts of the program.
+#[pyfunction]
+pub(crate) fn unregister_config(key: &str) -> PyResult<()> {
+    let mut config = config();
+    let at = config.iter().position(|own| own.schema.name == key);
+    at.map(|at| drop(config.remove(at))).ok_or_else(|| PyKeyError::new_err(key.to_owned()))
 }
 
 /// The full name of a pass.
@@ -155,6 +235,14 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
     };
     let registry = registry(py)?;
     let mut list = list_json(registry, what);
+    if let (Listed::Options, Some(list)) = (what, list.as_array_mut()) {
+        list.extend(OwnItems::now().config.iter().map(|own| {
+            let mut json = option_json(&own.schema);
+            json["plugin"] = serde_json::Value::Null;
+            json["class"] = json!(own.class);
+            json
+        }));
+    }
     if let (Listed::Passes, Some(list)) = (what, list.as_array_mut()) {
         for facts in library_of(registry).passes().iter().filter(|facts| facts.plugin.is_empty()) {
             list.push(json!({

@@ -3,6 +3,7 @@
 use crate::{
     context::Around,
     errors,
+    library::OwnItems,
     operators::ops_of,
     optimize::{self, exception, own_pass, session},
     plugins::registry,
@@ -61,7 +62,7 @@ impl PyMany {
         let part = |shard: &str| shard.parse().map_err(|_| PyValueError::new_err(wrong(shard)));
         let shard = shard.map(part).transpose()?;
         let request = request(py, asked, &out)?;
-        let session = session(registry(py)?);
+        let session = session(registry(py)?, &OwnItems::now());
         let stated = detached(py, || session.fingerprint(&request, ""))?;
         let stated = stated.map_err(|stopped| exception(py, *stopped, &Arc::default()))?;
         let retry = if retry { Retry::Yes } else { Retry::No };
@@ -114,7 +115,7 @@ impl PyMany {
 pub(crate) fn run_job(py: Python<'_>, job: &str, asked: Asked<'_>, cache: Option<Cache>) -> PyResult<String> {
     let job = serde_json::from_str(job).ok().and_then(|job| Job::from_json(&job));
     let job = job.ok_or_else(|| PyValueError::new_err("the text does not describe a job"))?;
-    let here = Here { session: session(registry(py)?), request: request(py, asked, &job.target)? };
+    let here = Here { session: session(registry(py)?, &OwnItems::now()), request: request(py, asked, &job.target)? };
     let (row, _) = run(py, None, |_| job.outcome(&here, cache.as_ref().map(|cache| cache as &dyn Store)))?;
     Ok(row.to_json().to_string())
 }

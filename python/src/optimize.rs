@@ -3,7 +3,7 @@
 use crate::{
     context::{self, Around},
     errors,
-    library::OwnPasses,
+    library::OwnItems,
     log,
     module::PyIrModule,
     pass::{PyPass, say},
@@ -39,6 +39,7 @@ pub(crate) struct Wanted {
     passes: Option<Vec<Asked>>,
     disable: Vec<String>,
     require: Vec<String>,
+    dependencies: Option<String>,
     input_shapes: Vec<String>,
     inputs: Vec<String>,
     outputs: Vec<String>,
@@ -101,7 +102,10 @@ impl Wanted {
                 tolerance: Tolerance { relative: self.check_rtol, absolute: self.check_atol },
                 ..CheckRequest::random(self.check)
             },
-            pipeline: self.pipeline(settings(config, around)?, around),
+            pipeline: PipelineRequest {
+                dependencies: self.dependencies.as_deref().map(value::dependencies).transpose()?,
+                ..self.pipeline(settings(config, around)?, around)
+            },
             ..Request::default()
         })
     }
@@ -135,7 +139,7 @@ impl Wanted {
     }
 
     /// The session of a request: with the passes that are objects, as the steps that run them.
-    fn session(&self, py: Python<'_>) -> PyResult<Session> {
+    fn session(&self, py: Python<'_>, own: &OwnItems) -> PyResult<Session> {
         let objects = self.passes.iter().flatten().enumerate().filter_map(|(at, asked)| match asked {
             Asked::Name(_) => None,
             Asked::Pass(object) => {
@@ -144,7 +148,7 @@ impl Wanted {
                 Some(OwnPass { pass, rules: own_rules(&object.rules) })
             }
         });
-        Ok(objects.fold(session(registry(py)?), Session::with_pass))
+        Ok(objects.fold(session(registry(py)?, own), Session::with_pass))
     }
 
     /// The first pass that is an object, which nothing outside this process has.
@@ -156,11 +160,11 @@ impl Wanted {
     }
 }
 
-/// A session with the passes of the program.
-pub(crate) fn session(registry: &Registry) -> Session {
-    let own = OwnPasses::now().0.into_iter();
-    let own = own.map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass });
-    own.fold(Session::of(registry.clone()), Session::with_pass)
+/// A session with the passes and options of the program, which are to be kept as long as it.
+pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
+    let passes = own.passes.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
+    let session = passes.fold(Session::of(registry.clone()), Session::with_pass);
+    own.config.iter().fold(session, |session, own| session.with_config(own.schema.clone()))
 }
 
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
@@ -184,8 +188,9 @@ pub(crate) fn optimize(
     external_data: &str,
 ) -> PyResult<PyIrModule> {
     let wanted = self::wanted(wanted)?;
-    let around = if in_context { context::around() } else { Around::default() };
-    let session = around.instruments.iter().cloned().fold(wanted.session(py)?, Session::with_instrument);
+    let around = if in_context { context::around(py)? } else { Around::default() };
+    let own = OwnItems::now();
+    let session = around.instruments.iter().cloned().fold(wanted.session(py, &own)?, Session::with_instrument);
     let output = out.map(|out| output(&out, external_data)).transpose()?;
     let request = Request { model: module.model().into(), output, ..wanted.request(config, &around)? };
     let (done, state) = run(py, None, |_| session.run_with(&*current().unwrap_or_default(), &request))?;
@@ -215,7 +220,7 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
     if let Some(name) = wanted.object() {
         return Err(own_pass(py, &format!("pass `{name}` is one of this program: nothing tells when it changes")));
     }
-    let session = session(registry(py)?);
+    let session = session(registry(py)?, &OwnItems::now());
     let request = wanted.request(config, &Around::default())?;
     let locked = detached(py, || session.lock(&request.pipeline, &[]))?;
     locked.map(|lock| lock.to_toml()).map_err(|stopped| exception(py, *stopped, &Arc::default()))
@@ -225,7 +230,8 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
 #[pyfunction]
 pub(crate) fn resolve(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let wanted = self::wanted(wanted)?;
-    let session = wanted.session(py)?;
+    let own = OwnItems::now();
+    let session = wanted.session(py, &own)?;
     let request = wanted.request(config, &Around::default())?;
     let resolved = detached(py, || session.resolve(&request.pipeline, &relais_session::Silent).map(drop))?;
     resolved.map_err(|stopped| exception(py, *stopped, &Arc::default()))

@@ -1,7 +1,8 @@
 //! Passes: those of plugins, and those that are written in Python.
 
 use crate::{
-    context, errors,
+    context, entering, errors,
+    held::{Handle, Held, Owner},
     judged::Judged,
     library::{self, Registered},
     log,
@@ -19,13 +20,14 @@ use crate::{
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
+    gc::{PyTraverseError, PyVisit},
     prelude::*,
     types::{PyDict, PyTuple},
 };
 use relais::{
     ir::{Function, IRModule, global_kind},
-    manager::RunReport,
-    pass::RunCx,
+    manager::{ManagerOptions, RunReport},
+    pass::{Dependencies, RunCx},
     transform::Pass,
 };
 use relais_plugin_api::{
@@ -43,13 +45,17 @@ pub(crate) struct PyPass {
     pub rules: Vec<Arc<Judged>>,
     /// The passes that its members require.
     required: Vec<String>,
+    /// The way in which a run of it follows requirements, if it is a sequence that says so.
+    dependencies: Option<Dependencies>,
+    /// The code that its native part calls, and the passes that it is made of.
+    owner: Arc<Owner>,
 }
 
 #[pymethods]
 impl PyPass {
     /// A pass of a Python function: `kind` is "module", "function" or "prim-func". Or of a list of passes: "sequential".
     #[new]
-    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false, options = None))]
+    #[pyo3(signature = (kind, run, name, opt_level, required, doc, changes_interface = false, options = None, dependencies = None))]
     #[expect(clippy::too_many_arguments, reason = "they are those of a constructor in Python")]
     fn make(
         kind: &str,
@@ -60,21 +66,25 @@ impl PyPass {
         doc: &str,
         changes_interface: bool,
         options: Option<(Bound<'_, PyAny>, Py<PyAny>)>,
+        dependencies: Option<&str>,
     ) -> PyResult<Self> {
         let required: Vec<&str> = required.iter().map(String::as_str).collect();
+        let owner = Arc::new(Owner::default());
         if kind == "sequential" {
-            let passes: Vec<Py<Self>> = run.extract()?;
+            let (py, passes) = (run.py(), run.extract::<Vec<Py<Self>>>()?);
             let members = passes.iter().map(|pass| pass.get().pass.clone());
             let pass = Pass::sequence(name, members).at_level(opt_level).requiring(&required).documented(doc);
             let rules = passes.iter().flat_map(|pass| pass.get().rules.iter().cloned()).collect();
             let required = passes.iter().flat_map(|pass| pass.get().all_required()).collect();
-            return Ok(Self { pass, rules, required });
+            passes.iter().for_each(|pass| _ = owner.own(pass.clone_ref(py).into_any()));
+            let dependencies = dependencies.map(value::dependencies).transpose()?;
+            return Ok(Self { pass, rules, required, dependencies, owner });
         }
         if kind == "rules" {
-            let OwnRules { rules, pass, is_judged } = rewrite::pass(run.py(), name, opt_level, &run)?;
+            let OwnRules { rules, pass, is_judged } = rewrite::pass(name, opt_level, &run, &owner)?;
             let pass = pass.requiring(&required).documented(doc);
             let judged = Judged::own(rules, pass.clone(), is_judged);
-            return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new() });
+            return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new(), dependencies: None, owner });
         }
         if !run.is_callable() {
             return Err(PyTypeError::new_err("a pass is made of a callable"));
@@ -82,24 +92,35 @@ impl PyPass {
         let Some(make) = maker(kind) else {
             return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass")));
         };
-        let (py, run) = (run.py(), run.unbind());
+        let run = owner.own(run.unbind());
         let pass = match options {
             None => make(name, opt_level, run, None),
             Some((schema, build)) => {
                 let (schema, named) = (schema::options(&schema)?, name.to_owned());
+                let (build, lender) = (owner.own(build), Arc::downgrade(&owner));
                 let with = move |options: &Value| {
                     Python::attach(|py| {
-                        let given = value::object(py, options).and_then(|values| build.call1(py, (values,)));
-                        let given = given.map_err(|error| keep(py, error))?;
-                        Ok(make(&named, opt_level, run.clone_ref(py), Some(given)))
+                        let given = value::object(py, options).and_then(|values| build.get(py)?.call1((values,)));
+                        let given = given.map_err(|error| keep(py, error))?.unbind();
+                        let given = lender.upgrade().map(|owner| owner.lend(given));
+                        Ok(make(&named, opt_level, run.clone(), given))
                     })
                 };
-                let blank = make(name, opt_level, py.None(), None);
+                let blank = make(name, opt_level, Handle::default(), None);
                 blank.with_options(schema, with).map_err(|error| PyValueError::new_err(error.to_string()))?
             }
         };
         let pass = if changes_interface { pass.changing_interface() } else { pass };
-        Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new(), required: Vec::new() })
+        let pass = pass.serial().requiring(&required).documented(doc);
+        Ok(Self { pass, rules: Vec::new(), required: Vec::new(), dependencies: None, owner })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.owner.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.owner.clear();
     }
 
     /// The same pass with values of its options.
@@ -110,7 +131,14 @@ impl PyPass {
         let options = value::entries(options.map(|dict| dict.as_any()), "the options")?;
         let pass = this.pass.with_values(options, registry(py)?);
         let pass = pass.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
-        Ok(Self { pass, rules: this.rules.clone(), required: this.required.clone() })
+        let owner = Arc::new(Owner::of(vec![Arc::new(slf.clone().into_any().unbind())]));
+        Ok(Self {
+            pass,
+            rules: this.rules.clone(),
+            required: this.required.clone(),
+            dependencies: this.dependencies,
+            owner,
+        })
     }
 
     /// The facts about it.
@@ -127,7 +155,10 @@ impl PyPass {
         let (library, own) = library::known_of(registry(py)?);
         let required = own.rules_of_required(&library, &self.required);
         self.rules.iter().chain(&required).try_for_each(|rules| rules.judge(py))?;
-        let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
+        let (ran, state) = run(py, None, |options| {
+            let options = ManagerOptions { dependencies: self.dependencies, ..options.clone() };
+            self.pass.run_with(&library, &given.module, &options)
+        })?;
         match ran {
             Ok((new, report)) => {
                 say(py, &report)?;
@@ -157,7 +188,7 @@ impl PyPass {
 }
 
 /// Makes a pass of its name, its level, its code, and the object of its options, which the code takes last.
-type Maker = fn(&str, u8, Py<PyAny>, Option<Py<PyAny>>) -> Pass;
+type Maker = fn(&str, u8, Handle, Option<Held>) -> Pass;
 
 /// The function that makes passes of a kind.
 fn maker(kind: &str) -> Option<Maker> {
@@ -186,12 +217,12 @@ fn maker(kind: &str) -> Option<Maker> {
 fn with_options<'py>(
     py: Python<'py>,
     arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
-    options: Option<&Py<PyAny>>,
+    options: Option<&Held>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let arguments = arguments.into_pyobject(py)?;
     match options {
         None => Ok(arguments),
-        Some(options) => Ok(arguments.add(PyTuple::new(py, [options])?)?.cast_into()?),
+        Some(options) => Ok(arguments.add(PyTuple::new(py, [options.bind(py)])?)?.cast_into()?),
     }
 }
 
@@ -216,15 +247,14 @@ pub(crate) fn say(py: Python<'_>, report: &RunReport) -> PyResult<()> {
     log::hand_over(py)
 }
 
-fn on_module(run: &Py<PyAny>, module: &IRModule, options: Option<&Py<PyAny>>) -> Result<Option<IRModule>, PassError> {
+fn on_module(run: &Handle, module: &IRModule, options: Option<&Held>) -> Result<Option<IRModule>, PassError> {
     Python::attach(|py| {
         let call = || -> PyResult<Option<IRModule>> {
             let given = Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?;
-            let context = context::current(py)?;
-            let result = {
-                let arguments = with_options(py, (given, context), options)?;
-                context::scope(py, || run.bind(py).call1(arguments))?
-            };
+            let result = entering::scope(py, || {
+                let arguments = with_options(py, (given, context::current(py)?), options)?;
+                run.get(py)?.call1(arguments)
+            })?;
             if result.is_none() {
                 return Ok(None);
             }
@@ -244,20 +274,19 @@ fn handle_of(module: &IRModule, _: &RunCx<'_>) -> Result<Py<PyIrModule>, PassErr
 }
 
 fn on_function(
-    run: &Py<PyAny>,
+    run: &Handle,
     (kind, name): (u8, &str),
     f: &RArc<Function>,
     module: &Py<PyIrModule>,
-    options: Option<&Py<PyAny>>,
+    options: Option<&Held>,
 ) -> Result<Option<Function>, PassError> {
     Python::attach(|py| {
         let call = || -> PyResult<Option<Function>> {
             let given = PyFunction::new(name.to_owned(), kind, f.clone());
-            let context = context::current(py)?;
-            let result = {
-                let arguments = with_options(py, (given, module, context), options)?;
-                context::scope(py, || run.bind(py).call1(arguments))?
-            };
+            let result = entering::scope(py, || {
+                let arguments = with_options(py, (given, module, context::current(py)?), options)?;
+                run.get(py)?.call1(arguments)
+            })?;
             if result.is_none() {
                 return Ok(None);
             }
@@ -280,18 +309,21 @@ pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -
     let found = library.get_pass_with(name, options);
     let pass = found.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
     let stated = StatedRules::of_pass(&pass).map_err(|error| errors::of_model(py, &error))?;
-    let mut rules = own.rules_of(pass.info());
+    let found = own.find(pass.info());
+    let mut rules = found.map(|own| own.rules.clone()).unwrap_or_default();
     if !stated.is_empty() {
         rules.push(Arc::new(Judged::stated(stated)));
     }
-    Ok(PyPass { pass, rules, required: Vec::new() })
+    let owner = Owner::of(found.map(|own| Arc::new(own.object.clone_ref(py))).into_iter().collect());
+    Ok(PyPass { pass, rules, required: Vec::new(), dependencies: None, owner: Arc::new(owner) })
 }
 
 /// Makes a pass known by its name; one that the same module registered is replaced.
 #[pyfunction]
-pub(crate) fn register_pass(py: Python<'_>, pass_: &PyPass, module: String, is_override: bool) -> PyResult<()> {
-    let PyPass { pass, rules, .. } = pass_;
-    library::register(py, Registered { pass: pass.clone(), rules: rules.clone(), module }, is_override)
+pub(crate) fn register_pass(pass_: &Bound<'_, PyPass>, module: String, is_override: bool) -> PyResult<()> {
+    let PyPass { pass, rules, .. } = pass_.get();
+    let object = pass_.clone().into_any().unbind();
+    library::register(pass_.py(), Registered { pass: pass.clone(), object, rules: rules.clone(), module }, is_override)
 }
 
 /// The most modules of one test.

@@ -4,8 +4,10 @@
 use crate::{
     convert,
     current_match::{gone, is_current, looking, read_match},
+    entering::Called,
     errors,
-    node::{Owner, PyNode},
+    held::{Handle, Owner},
+    node::{self, PyNode},
     plugins,
     run::keep,
     tensor::PyTensor,
@@ -39,24 +41,73 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+/// Functions of Python that a run of rules calls.
+#[derive(Default)]
+struct Asking {
+    /// Begun when the first of them is called.
+    called: Option<Called>,
+    /// The first exception of one.
+    failed: Option<PassError>,
+}
+
 thread_local! {
-    /// The exceptions of functions of Python, of the runs of rules under way on this thread.
-    static FAILED: RefCell<Vec<Option<PassError>>> = const { RefCell::new(Vec::new()) };
+    /// Of the runs of rules under way on this thread.
+    static ASKING: RefCell<Vec<Asking>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Asks functions of Python while it lasts.
+struct Asks;
+
+impl Asks {
+    fn begin() -> Self {
+        ASKING.with_borrow_mut(|asking| asking.push(Asking::default()));
+        Self
+    }
+
+    /// Ends it, and returns what went wrong.
+    fn end(self) -> Option<PassError> {
+        std::mem::forget(self);
+        Self::pop()
+    }
+
+    fn pop() -> Option<PassError> {
+        let Asking { called, failed } = ASKING.with_borrow_mut(Vec::pop)?;
+        let ended =
+            called.map_or(Ok(()), |called| Python::attach(|py| called.end(py).map_err(|error| keep(py, error))));
+        failed.or(ended.err())
+    }
+}
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        Self::pop();
+    }
 }
 
 /// Calls a function of Python about a match. After the first exception, none is called until the run ends.
 fn ask<R>(cx: &RewriteCx<'_>, call: impl FnOnce(Python<'_>, u64) -> PyResult<Result<R, Unmet>>) -> Result<R, Unmet> {
     let failed = || Unmet::from("a function failed");
-    if FAILED.with_borrow(|failed| failed.last().is_some_and(Option::is_some)) {
+    let (is_failed, is_called) = ASKING.with_borrow(|asking| {
+        asking.last().map_or((false, true), |asking| (asking.failed.is_some(), asking.called.is_some()))
+    });
+    if is_failed {
         return Err(failed());
     }
     Python::attach(|py| {
-        looking(cx.function(), |number| call(py, number)).unwrap_or_else(|error| {
+        let begun = if is_called { Ok(()) } else { begin(py) };
+        begun.and_then(|()| looking(cx.function(), |number| call(py, number))).unwrap_or_else(|error| {
             let error = keep(py, error);
-            FAILED.with_borrow_mut(|failed| failed.last_mut().map(|failed| failed.replace(error)));
+            ASKING.with_borrow_mut(|asking| asking.last_mut().map(|asking| asking.failed.replace(error)));
             Err(failed())
         })
     })
+}
+
+/// The context of the host is the current one of all functions that a run of rules calls: a match takes less time than that.
+fn begin(py: Python<'_>) -> PyResult<()> {
+    let called = Called::begin(py)?;
+    ASKING.with_borrow_mut(|asking| asking.last_mut().map(|asking| asking.called.replace(called)));
+    Ok(())
 }
 
 /// A variable of a rule, as a function of Python receives it.
@@ -85,7 +136,7 @@ fn given<'py>(
     found: &Matched<'_>,
     Variable { slot, is_rest }: &Variable,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let node = |id: NodeId| PyNode { owner: Owner::Match(number), id };
+    let node = |id: NodeId| PyNode { owner: node::Owner::Match(number), id };
     if *is_rest {
         let values = found.values(*slot).unwrap_or_default();
         return Ok(PyList::new(py, values.iter().map(|&id| node(id)))?.into_any());
@@ -119,12 +170,12 @@ fn attribute<'py>(py: Python<'py>, value: &AttrData) -> PyResult<Bound<'py, PyAn
 }
 
 /// A condition that is a function of Python: it returns whether it holds, or why not.
-fn condition(name: &str, function: Py<PyAny>, rest: Vec<bool>) -> SharedCondition {
+fn condition(name: &str, function: Handle, rest: Vec<bool>) -> SharedCondition {
     let args: Vec<Variable> = rest.into_iter().enumerate().map(|(slot, is_rest)| Variable { slot, is_rest }).collect();
     SharedCondition::new(name, move |found, cx| {
         ask(cx, |py, number| {
             let args = args.iter().map(|arg| given(py, number, found, arg)).collect::<PyResult<Vec<_>>>()?;
-            let answer = function.bind(py).call1(PyTuple::new(py, args)?)?;
+            let answer = function.get(py)?.call1(PyTuple::new(py, args)?)?;
             if let Ok(holds) = answer.cast::<PyBool>() {
                 return Ok(if holds.is_true() { Ok(()) } else { Err(Unmet::from("the function returned False")) });
             }
@@ -137,7 +188,7 @@ fn condition(name: &str, function: Py<PyAny>, rest: Vec<bool>) -> SharedConditio
 }
 
 /// A right side that is a function of Python: it receives an object that makes calls, then variables.
-fn make(function: Py<PyAny>, args: Vec<Variable>, registry: &'static Registry) -> MakeFn {
+fn make(function: Handle, args: Vec<Variable>, registry: &'static Registry) -> MakeFn {
     MakeFn::new(move |found, cx| {
         let made = ask(cx, |py, number| {
             let op = Py::new(py, PyMaker::new(number, registry))?;
@@ -145,7 +196,7 @@ fn make(function: Py<PyAny>, args: Vec<Variable>, registry: &'static Registry) -
             for arg in &args {
                 all.push(given(py, number, found, arg)?);
             }
-            let answer = function.bind(py).call1(PyTuple::new(py, all)?)?;
+            let answer = function.get(py)?.call1(PyTuple::new(py, all)?)?;
             if answer.is_none() {
                 return Ok(Err(Unmet::from("the function returned None")));
             }
@@ -252,7 +303,7 @@ impl PyMaker {
         }
         if let Ok(node) = object.cast::<PyNode>() {
             let node = node.get();
-            let Owner::Match(number) = node.owner else {
+            let node::Owner::Match(number) = node.owner else {
                 let help = "use the variables of the match, and what is computed from them";
                 return Err(errors::helped(py, "ModelError", format!("{what} is a node of a function"), help));
             };
@@ -411,8 +462,9 @@ pub(crate) fn rule_variables(py: Python<'_>, text: &str) -> PyResult<Vec<Vec<Str
     Ok(rules.iter().map(|rule| variables(rule).into_iter().map(|(name, _)| name).collect()).collect())
 }
 
-/// A pass that rewrites by rules of a program.
-pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_, PyAny>) -> PyResult<OwnRules> {
+/// A pass that rewrites by rules of a program, whose functions `owner` owns.
+pub(crate) fn pass(name: &str, opt_level: u8, stated: &Bound<'_, PyAny>, owner: &Owner) -> PyResult<OwnRules> {
+    let py = stated.py();
     let Stated { text, conditions, make: made_by, make_args, judge } = stated.extract()?;
     let registry = plugins::registry(py)?;
     let parsed = pattern::read("rule", &text).map_err(|error| errors::of_rules(py, &error))?;
@@ -429,7 +481,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
             return Err(PyTypeError::new_err(message));
         }
         let rest: Vec<bool> = args.iter().map(|arg| is_rest(&arg.text)).collect();
-        shared.push(condition(&name, function, rest));
+        shared.push(condition(&name, owner.own(function), rest));
     }
     let rules =
         Rules::parse_shared([("rule".to_owned(), text)], shared).map_err(|error| errors::of_rules(py, &error))?;
@@ -450,7 +502,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
                 let slot = slot.ok_or_else(|| PyTypeError::new_err(format!("the pattern has no variable `{name}`")))?;
                 Ok(Variable { slot, is_rest: all[slot].1 })
             };
-            rules.making(make(function, make_args.iter().map(arg).collect::<PyResult<_>>()?, registry))
+            rules.making(make(owner.own(function), make_args.iter().map(arg).collect::<PyResult<_>>()?, registry))
         }
     };
     let rules = Arc::new(rules);
@@ -484,13 +536,6 @@ fn rewrite(
     f: &RArc<Function>,
     cx: &RunCx<'_>,
 ) -> Result<Option<Function>, PassError> {
-    /// Ends it, also after a panic.
-    struct Ends;
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            FAILED.with_borrow_mut(|failed| drop(failed.pop()));
-        }
-    }
     let is_untyped = |id| f.kind(id) == kind::CALL && f.type_id(id) == TypeId::UNKNOWN;
     // Called directly, a pass runs without the passes that it requires. Prim funcs always have their types.
     let typed = f.all_bindings().any(is_untyped).then(|| {
@@ -506,12 +551,11 @@ fn rewrite(
         Remarks::Show => Some(&mut explain),
         _ => None,
     };
-    FAILED.with_borrow_mut(|failed| failed.push(None));
-    let _ends = Ends;
+    let asks = Asks::begin();
     let compute: &pattern::WithOperators<'_> = &|f, body| body(&mut OpFactsTable::new(registry, f));
     let (mut facts, mut relations) = (OpFactsTable::empty(registry), OpFactsTable::empty(registry));
     let stats = pattern::apply_with(&mut editor, (&mut facts, compute), &mut relations, rules, explain);
-    if let Some(error) = FAILED.with_borrow_mut(|failed| failed.last_mut().and_then(Option::take)) {
+    if let Some(error) = asks.end() {
         return Err(error);
     }
     let stats = stats?;

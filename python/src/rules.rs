@@ -3,7 +3,7 @@
 use crate::{
     errors,
     judged::{Judged, What},
-    library::library_of,
+    library::known_of,
     module::is_same,
     plugins::registry,
     run::{current, run},
@@ -136,7 +136,7 @@ impl Passes for Own<'_> {
         if !self.is(pass) {
             return self.registry.run(pass, options, module);
         }
-        let library = library_of(self.registry.registry());
+        let (library, _own) = known_of(self.registry.registry());
         let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
         let ran = context.scope(|_| {
             let options = ManagerOptions { cancel: self.listener.cancel(), ..ManagerOptions::default() };

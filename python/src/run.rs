@@ -4,7 +4,7 @@
 //! since such passes may read what is the thread's own. Where a number of threads is given, or the process is a fork of one
 //! that had threads, only what the host spreads over threads runs in a pool.
 
-use crate::log;
+use crate::{current::now, log};
 use pyo3::{
     exceptions::{PyException, PyRuntimeError},
     prelude::*,
@@ -174,7 +174,7 @@ pub(crate) fn within<T>(state: &Arc<RunState>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Runs passes: `work` gets the options of the run. Returns its result, with the state of the run.
+/// Runs passes in the current context: `work` gets the options of the run. Returns its result, with the state of the run.
 ///
 /// # Errors
 /// Returns an error if Python's handler of a signal raised one, a pass exits, or threads cannot be started.
@@ -183,7 +183,7 @@ pub(crate) fn run<T: Send>(
     threads: Option<usize>,
     work: impl FnOnce(&ManagerOptions<'_>) -> T + Send,
 ) -> PyResult<(T, Arc<RunState>)> {
-    let state = Arc::new(RunState::default());
+    let (state, context) = (Arc::new(RunState::default()), now(py)?);
     // It lasts as long as Python's code may be called from here: the log is handed to it, too.
     let active = Active::begin(py, &state);
     let begun = log::refresh(py);
@@ -196,7 +196,11 @@ pub(crate) fn run<T: Send>(
                 remarks: log::remarks(),
                 ..ManagerOptions::default()
             };
-            let work = || within(&state, || work(&options));
+            // The host knows nothing of tasks.
+            let work = || {
+                let _current = context.adopt();
+                within(&state, || work(&options))
+            };
             Ok(match pool {
                 Some(pool) => with_threads(pool, work),
                 None => work(),

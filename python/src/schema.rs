@@ -1,4 +1,4 @@
-//! Schemas of the options of passes that are written in Python.
+//! Schemas of options that are described in Python.
 
 use crate::value;
 use pyo3::{
@@ -21,7 +21,8 @@ fn option(entry: &Bound<'_, PyDict>) -> PyResult<OptionSchema> {
     let default = default.map(|default| kind.check(&default, &name).map_err(wrong)).transpose()?;
     let doc = needed(entry, "doc")?.extract()?;
     let is_optional = needed(entry, "optional")?.extract()?;
-    Ok(OptionSchema { name, doc, kind, default, is_optional, aliases: Vec::new() })
+    let aliases = entry.get_item("aliases")?.map(|aliases| aliases.extract()).transpose()?.unwrap_or_default();
+    Ok(OptionSchema { name, doc, kind, default, is_optional, aliases })
 }
 
 fn kind(entry: &Bound<'_, PyDict>) -> PyResult<ValueKind> {

@@ -5,7 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
-use relais::onnx::ExternalData;
+use relais::{onnx::ExternalData, pass::Dependencies};
 use relais_plugin_api::options::Value;
 use std::path::PathBuf;
 
@@ -151,6 +151,13 @@ pub(crate) fn external_data(name: &str) -> PyResult<ExternalData> {
         "never" => Ok(ExternalData::Inline),
         _ => Err(PyValueError::new_err("`external_data` must be \"auto\", \"keep\", \"always\" or \"never\"")),
     }
+}
+
+/// The way in which requirements are followed, by its name.
+pub(crate) fn dependencies(name: &str) -> PyResult<Dependencies> {
+    let found = Dependencies::NAMES.into_iter().find(|(known, _)| *known == name);
+    let wrong = || PyValueError::new_err("`dependencies` must be \"transitive\", \"direct\" or \"assumed\"");
+    found.map(|(_, dependencies)| dependencies).ok_or_else(wrong)
 }
 
 /// A value as a Python object.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, assert_type
 
 import onnx
@@ -47,6 +48,23 @@ class Replace:
 @relais.prim_func_pass(opt_level=1)
 def same(func: relais.Function, mod: relais.IRModule, ctx: relais.PassContext) -> relais.Function:
     return func
+
+
+@dataclass
+class Limits:
+    most: int = 3
+
+
+assert_type(relais.register_config(Limits, prefix="typed"), type[Limits])
+
+
+@relais.register_config(prefix="typed.more")
+@dataclass
+class More:
+    most: int = 3
+
+
+assert_type(More(4).most, int)
 
 
 @relais.pass_instrument
@@ -102,6 +120,9 @@ def options(module: relais.IRModule) -> None:
 
 def models(module: relais.IRModule, proto: onnx.ModelProto, data: bytes) -> None:
     assert_type(relais.optimize(module), relais.IRModule)
+    relais.optimize(module, dependencies="direct")
+    relais.optimize(module, dependencies="indirect")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    relais.Sequential([add_copy], dependencies="direct")(module)
     assert_type(relais.optimize(pathlib.Path("model.onnx")), relais.IRModule)
     assert_type(relais.optimize(data), bytes)
     assert_type(relais.optimize(bytearray(data)), bytes)

@@ -68,7 +68,7 @@ pub enum StopCause {
     Unsound(Vec<Unsound>),
     /// The pipeline or the plugins are not as a lock says, or cannot be locked.
     Lock,
-    /// The pipeline has a pass of the program, which cannot be locked.
+    /// The pipeline has a pass or an option of the program, which cannot be locked.
     OwnPass,
     /// A pass or an instrument failed. Its reports are in the [`Course`].
     Failed(Box<Failure>),

@@ -158,6 +158,11 @@ impl PassContext {
         STACK.with_borrow(|stack| stack.entered.last().map_or(&stack.default, |entered| &entered.context).clone())
     }
 
+    /// The default context of this thread, whatever was entered over it.
+    pub fn of_thread() -> Arc<Self> {
+        STACK.with_borrow(|stack| stack.default.clone())
+    }
+
     /// A context that starts from the settings of the current one, without its instruments (rule R9).
     pub fn inherit() -> Self {
         Self::new(Self::current().scope.clone())
@@ -253,7 +258,12 @@ impl PassContext {
         })
     }
 
-    pub(crate) fn enter_instruments(&self) -> Result<(), HookFault> {
+    /// Runs the `enter` hooks, as [`enter`](Self::enter) does first, and nothing else: for those who keep by themselves
+    /// which context is current, and let threads [`adopt`](Self::adopt) it.
+    ///
+    /// # Errors
+    /// As for [`enter`](Self::enter).
+    pub fn enter_instruments(&self) -> Result<(), HookFault> {
         let instruments = self.instruments();
         for (i, instrument) in instruments.iter().enumerate() {
             let Err(mut fault) = self.instruments.change(instrument, Hook::Enter) else { continue };
@@ -265,7 +275,11 @@ impl PassContext {
         Ok(())
     }
 
-    pub(crate) fn exit_instruments(&self) -> Result<(), HookFault> {
+    /// Runs the `exit` hooks, as [`ContextGuard::leave`] does last, and nothing else.
+    ///
+    /// # Errors
+    /// Returns an error if a hook fails: later ones do not run, and the list is cleared.
+    pub fn exit_instruments(&self) -> Result<(), HookFault> {
         for instrument in self.instruments() {
             if let Err(fault) = self.instruments.change(&instrument, Hook::Exit) {
                 self.instruments.list().clear();

@@ -82,6 +82,9 @@ impl PassFacts {
     }
 }
 
+/// The provider of what no plugin provides, as messages name it.
+pub const PROGRAM: &str = "this program";
+
 /// The facts about an option of the context.
 #[derive(Clone, Debug)]
 pub struct ConfigFacts {

@@ -18,7 +18,8 @@ mod watch;
 pub use analyses::AnalysisUse;
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
 pub use facts::{
-    AnalysisFacts, Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts, PassOwner, PluginFacts,
+    AnalysisFacts, Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PROGRAM, PassFacts, PassOwner,
+    PluginFacts,
 };
 pub use instrument::{Deadline, Hook, HookFault, InstrumentFindings, PassInfo, PassInstrument, SkipReason};
 pub use runnable::{Catalogue, HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};

@@ -90,6 +90,12 @@ pub enum Dependencies {
     Assumed,
 }
 
+impl Dependencies {
+    /// Each with its name.
+    pub const NAMES: [(&str, Self); 3] =
+        [("transitive", Self::Transitive), ("direct", Self::Direct), ("assumed", Self::Assumed)];
+}
+
 /// The consequence of a failing pass (rule R25). The module is as before the pass in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnFailure {

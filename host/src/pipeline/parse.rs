@@ -111,12 +111,7 @@ impl FileParser<'_> {
                 "disabled" => self.out.scope.disabled = self.names(value, "disabled"),
                 "config" => self.out.scope.config = self.config(value),
                 "dependencies" => {
-                    let choices = [
-                        ("transitive", Dependencies::Transitive),
-                        ("direct", Dependencies::Direct),
-                        ("assumed", Dependencies::Assumed),
-                    ];
-                    self.out.run.dependencies = self.choice(value, "dependencies", &choices);
+                    self.out.run.dependencies = self.choice(value, "dependencies", &Dependencies::NAMES);
                 }
                 "on_failure" => {
                     let choices =

@@ -32,6 +32,17 @@ pub struct Pipeline {
     pub warnings: Vec<String>,
 }
 
+impl Pipeline {
+    /// Whether it sets an option of contexts somewhere.
+    pub fn sets(&self, key: &str) -> bool {
+        let scopes = self.nodes.iter().filter_map(|node| match node {
+            ResolvedStep::Scope { scope, .. } => Some(scope),
+            _ => None,
+        });
+        scopes.chain([&self.scope]).any(|scope| scope.config.contains_key(key))
+    }
+}
+
 /// A pass that a plugin adds to a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddedPass {

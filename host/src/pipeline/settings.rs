@@ -7,7 +7,7 @@ use super::{
     spec::*,
 };
 use crate::{
-    pass::{Catalogue, ConfigFacts, PassFacts},
+    pass::{Catalogue, ConfigFacts, PROGRAM, PassFacts},
     words::nearest,
 };
 use relais_plugin_api::options::Value;
@@ -126,7 +126,9 @@ impl Resolver<'_> {
                 entry.key.place,
                 format!("several plugins register option `{key}`"),
             );
-            let plugins = facts.plugins.iter().map(|plugin| format!("plugin `{plugin}`"));
+            let of =
+                |plugin: &String| if plugin == PROGRAM { PROGRAM.to_owned() } else { format!("plugin `{plugin}`") };
+            let plugins = facts.plugins.iter().map(of);
             let fault = plugins.fold(fault, PipelineFault::note);
             self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
             return None;

@@ -21,6 +21,10 @@ macro_rules! files {
 files! {
     test_arguments
     test_compat
+    test_config
+    test_contexts
+    test_cycles
+    test_dependencies
     test_docs
     test_editor
     test_hazards

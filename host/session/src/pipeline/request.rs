@@ -6,6 +6,7 @@ use super::{
 };
 use crate::argument::Argument;
 use relais::{
+    pass::Dependencies,
     pipeline::{
         Faults, PipelineFault, PipelineSpec,
         spec::{Extensions, Written},
@@ -37,6 +38,8 @@ pub struct PipelineRequest {
     pub disabled: Vec<Argument>,
     /// Passes that are on, whatever their levels.
     pub required: Vec<Argument>,
+    /// The way in which requirements are followed; by default, as the pipeline says.
+    pub dependencies: Option<Dependencies>,
     /// Options: `Pass.option=VALUE`, or `option=VALUE` for one of the context.
     pub settings: Vec<Argument>,
     /// Whether passes of plugins are added at extension points; as the pipeline says by default.
@@ -183,6 +186,7 @@ impl PipelineRequest {
         let (disabled, required) = (names(&self.disabled), names(&self.required));
         spec.scope.disabled.extend(disabled);
         spec.scope.required.extend(required);
+        spec.run.dependencies = self.dependencies.or(spec.run.dependencies);
         spec.run.extensions = self.extensions.or(spec.run.extensions);
         set_options(spec, &self.settings)
     }

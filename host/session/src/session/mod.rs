@@ -21,9 +21,11 @@ use crate::{
 };
 use folder::Folder;
 use heard::Heard;
+use own::Own;
 use plan::{Plan, read};
 use relais::{
     lock::Lock,
+    options::OptionSchema,
     pass::{PassInstrument, with_threads},
     pipeline::Pipeline,
     plugin::{sha256_of, sha256_of_bytes},
@@ -32,11 +34,11 @@ use relais::{
 use std::{sync::Arc, time::Instant};
 use work::Work;
 
-/// Plugins, and the passes and instruments of the program, with which requests are dealt with.
+/// Plugins, and the passes, options and instruments of the program, with which requests are dealt with.
 #[derive(Clone)]
 pub struct Session {
     all: Registry,
-    own: Vec<OwnPass>,
+    own: Own,
     instruments: Vec<Arc<dyn PassInstrument>>,
 }
 
@@ -51,12 +53,19 @@ impl Session {
 
     /// A session with the plugins of a registry.
     pub fn of(registry: Registry) -> Self {
-        Self { all: registry, own: Vec::new(), instruments: Vec::new() }
+        Self { all: registry, own: Own::default(), instruments: Vec::new() }
     }
 
     /// The same with a pass of the program, which pipelines can name.
     pub fn with_pass(mut self, own: impl Into<OwnPass>) -> Self {
-        self.own.push(own.into());
+        self.own.passes.push(own.into());
+        self
+    }
+
+    /// The same with an option of contexts of the program, whose name is its key. It decides about nothing but passes of the
+    /// program, and so what sets it cannot be locked.
+    pub fn with_config(mut self, option: OptionSchema) -> Self {
+        self.own.config.push(option);
         self
     }
 

@@ -1,7 +1,8 @@
-//! Passes of the program, beside those of plugins.
+//! Passes and options of the program, beside those of plugins.
 
 use crate::{listener::Listener, rules::Unsound};
 use relais::{
+    options::OptionSchema,
     registry::Registry,
     transform::{Pass, PassLibrary},
 };
@@ -28,9 +29,28 @@ impl From<Pass> for OwnPass {
     }
 }
 
-/// A registry with passes of the program beside those of its plugins.
-pub fn library<'a>(registry: &Registry, own: impl IntoIterator<Item = &'a Pass>) -> PassLibrary<'static> {
+/// The passes and options that are the program's own.
+#[derive(Clone, Default)]
+pub(super) struct Own {
+    pub passes: Vec<OwnPass>,
+    /// Options of contexts.
+    pub config: Vec<OptionSchema>,
+}
+
+impl Own {
+    pub fn is_empty(&self) -> bool {
+        self.passes.is_empty() && self.config.is_empty()
+    }
+}
+
+/// A registry with passes and options of contexts of the program beside those of its plugins.
+pub fn library<'a>(
+    registry: &Registry,
+    own: impl IntoIterator<Item = &'a Pass>,
+    config: impl IntoIterator<Item = &'a OptionSchema>,
+) -> PassLibrary<'static> {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
     own.into_iter().for_each(|pass| library.register(pass));
+    config.into_iter().for_each(|option| library.register_config(option.clone()));
     library
 }

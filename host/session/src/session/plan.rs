@@ -2,7 +2,7 @@
 
 use super::{
     heard::Heard,
-    own::{OwnPass, library},
+    own::{Own, OwnPass, library},
 };
 use crate::{
     error::Error,
@@ -26,32 +26,25 @@ pub(super) struct Plan<'a> {
     pub spec: PipelineSpec,
     /// The plugins that it may use.
     pub registry: Registry,
-    own: &'a [OwnPass],
+    own: &'a Own,
     library: PassLibrary<'static>,
 }
 
 impl<'a> Plan<'a> {
     /// Chooses among all plugins those that a pipeline may use. This is the one place where that is done.
-    pub fn new(
-        spec: PipelineSpec,
-        all: &Registry,
-        own: &'a [OwnPass],
-        lock: Option<&Path>,
-    ) -> Result<Self, Box<Stopped>> {
+    pub fn new(spec: PipelineSpec, all: &Registry, own: &'a Own, lock: Option<&Path>) -> Result<Self, Box<Stopped>> {
         let chosen = spec.choose(all);
         let registry = match lock {
             Some(path) => enforced(path, &spec, &chosen)?,
             None => chosen,
         };
-        Ok(Self { library: library(&registry, own.iter().map(|own| &own.pass)), spec, registry, own })
+        let library = library(&registry, own.passes.iter().map(|own| &own.pass), &own.config);
+        Ok(Self { library, spec, registry, own })
     }
 
     /// Where its names are looked up.
     pub fn catalogue(&self) -> &dyn Catalogue {
-        match self.own {
-            [] => &self.registry,
-            _ => &self.library,
-        }
+        if self.own.is_empty() { &self.registry } else { &self.library }
     }
 
     /// Resolves the pipeline, of which what could not be parsed had these faults, and says what is odd about it.
@@ -82,7 +75,7 @@ impl<'a> Plan<'a> {
         let mut unsound = rules::judge(stated, &self.registry, heard);
         let is_in =
             |own: &&OwnPass| pipeline.passes.iter().any(|it| std::ptr::eq::<PassFacts>(&*it.facts, own.pass.info()));
-        for own in self.own.iter().filter(is_in).flat_map(|own| &own.rules) {
+        for own in self.own.passes.iter().filter(is_in).flat_map(|own| &own.rules) {
             unsound.extend(own.judge(&self.registry, heard));
         }
         if heard.is_stopped() {
@@ -98,9 +91,11 @@ impl<'a> Plan<'a> {
     pub fn lock(&self, also: &[String]) -> Result<Lock, Box<Stopped>> {
         if !self.own.is_empty() {
             let pipeline = self.spec.resolve(self.catalogue())?;
-            if let Some(own) = pipeline.passes.iter().find(|it| it.facts.plugin.is_empty()) {
-                let message =
-                    format!("pass `{}` is one of this program: nothing tells when it changes", own.facts.name);
+            let pass = pipeline.passes.iter().find(|it| it.facts.plugin.is_empty());
+            let pass = pass.map(|own| format!("pass `{}`", own.facts.name));
+            let option = || self.own.config.iter().map(|own| &own.name).find(|key| pipeline.sets(key));
+            if let Some(own) = pass.or_else(|| option().map(|key| format!("option `{key}`"))) {
+                let message = format!("{own} is one of this program: nothing tells when it changes");
                 return Err(Stopped::new(Error::new(message), StopCause::OwnPass));
             }
         }

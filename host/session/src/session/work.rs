@@ -5,7 +5,7 @@ use super::{
     folder::Folder,
     heard::Heard,
     input::Input,
-    own::OwnPass,
+    own::Own,
     plan::{Plan, read},
     run::Run,
 };
@@ -23,7 +23,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 /// A request, and what it is dealt with.
 pub(super) struct Work<'a> {
     pub all: &'a Registry,
-    pub own: &'a [OwnPass],
+    pub own: &'a Own,
     pub instruments: &'a [Arc<dyn PassInstrument>],
     pub request: &'a Request,
     pub heard: &'a Heard<'a>,
