@@ -31,7 +31,16 @@ if _sys.version_info < (3, 12):
             raise ImportError("relais_onnx cannot be used in sub-interpreters")
 
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
-from ._info import add_plugins, describe, list_instruments, list_passes, list_pipelines, list_plugins
+from ._info import (
+    add_plugins,
+    analysis,
+    describe,
+    list_analyses,
+    list_instruments,
+    list_passes,
+    list_pipelines,
+    list_plugins,
+)
 from ._native import Diff, Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
 from ._optimize import from_bytes, from_proto, load, optimize, parse, pipeline
 from .errors import (
@@ -124,6 +133,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "add_plugins",
+    "analysis",
     "describe",
     "errors",
     "from_bytes",
@@ -132,6 +142,7 @@ __all__ = [
     "get_pass",
     "instrument",
     "ir",
+    "list_analyses",
     "list_instruments",
     "list_passes",
     "list_pipelines",

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _native
 from ._arguments import flag, paths, text
+from ._native import Function, IRModule, Tensor
 
 
 def _list(kind: str) -> list[dict[str, Any]]:
@@ -26,6 +27,22 @@ def list_instruments() -> list[str]:
     return [item["name"] for item in _list("instruments")]
 
 
+def list_analyses() -> list[str]:
+    """Returns the names of all analyses: those that the host has, and those of plugins."""
+    return [item["name"] for item in _list("analyses")]
+
+
+def analysis(name: str, of: Function | IRModule) -> dict[str, Tensor]:
+    """Returns an analysis of a function or a module as lists of numbers, by the names that `describe` lists. Numbers of
+    nodes are those of `Node.id`. In a pass, the result is shared with all passes of the run.
+
+    Raises:
+        RelaisError: Nothing provides the analysis, it is of another unit, has no lists, or fails.
+    """
+    text(name, "`name`")
+    return _native.analysis(name, of)
+
+
 def list_pipelines() -> list[str]:
     """Returns the names of all pipelines: the built-in ones, and those of plugins."""
     return [item["name"] for item in _list("pipelines")]
@@ -36,18 +53,28 @@ def list_plugins() -> list[dict[str, Any]]:
     return _list("plugins")
 
 
+_KINDS = (
+    ("options", "option"),
+    ("instruments", "instrument"),
+    ("pipelines", "pipeline"),
+    ("plugins", "plugin"),
+    ("operators", "operator"),
+    ("analyses", "analysis"),
+)
+
+
 def describe(name: str) -> dict[str, Any]:
-    """Returns what is known of a pass, an option of contexts, an instrument, a pipeline, an operator or a plugin: its
+    """Returns what is known of a pass, an option of contexts, an instrument, a pipeline, an operator, an analysis or a plugin: its
     documentation, options and levels.
 
     Raises:
         PipelineError: Nothing has the name.
     """
     text(name, "`name`")
-    for kind in ("options", "instruments", "pipelines", "plugins", "operators"):
+    for kind, what in _KINDS:
         for item in _list(kind):
             if item["name"] == name and "pass" not in item:
-                return {"what": kind.removesuffix("s"), **item}
+                return {"what": what, **item}
     full = _native.full_name(name)
     item = next(item for item in _list("passes") if item["name"] == full)
     return {"what": "pass", **item}

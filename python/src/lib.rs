@@ -27,13 +27,14 @@
 //! 21. `draft`: a function that is being edited, without an order
 //! 22. `editor`: editors: what an edit works on, how it begins and how it ends
 //! 23. `node`: nodes of functions: where each is, and its number
-//! 24. `spoken`: the messages and counts of passes in Python
+//! 24. `spoken`: the messages, counts and analyses of passes in Python while they run
 //! 25. `context`: pass contexts as context managers
 //! 26. `rewrite`: rewrite rules of Python programs
 //! 27. `rules`: judging rules before they are used, and passes of the program
 //! 28. `pass`: passes: those of plugins, and those that are written in Python
 //! 29. `optimize`: a pipeline over a model: arguments in, a module or an exception out
 
+mod analysis;
 mod check;
 mod context;
 mod convert;
@@ -81,6 +82,7 @@ use {
 mod _native {
     #[pymodule_export]
     use super::{
+        analysis::analysis,
         check::check_modules,
         context::{PyPassContext, list_configs},
         diff::{PyDiff, PyDifference, PyNodeDifference},

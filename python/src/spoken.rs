@@ -1,8 +1,8 @@
-//! What passes in Python say and count while they run.
+//! The messages, counts and analyses of passes in Python while they run.
 
 use crate::{node::PyNode, value};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
-use relais::pass::RunCx;
+use relais::pass::{RunAnalyses, RunCx};
 use relais_plugin_api::diagnostics::Diagnostic;
 use std::cell::RefCell;
 
@@ -13,8 +13,13 @@ enum Said {
 }
 
 thread_local! {
-    /// For each pass that runs on this thread, the innermost last.
-    static SAID: RefCell<Vec<Vec<Said>>> = const { RefCell::new(Vec::new()) };
+    /// For each pass that runs on this thread, the innermost last: what it said, and the analyses of its run.
+    static SAID: RefCell<Vec<(Vec<Said>, RunAnalyses)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The analyses of the run of which the innermost pass on this thread is a part; none outside passes.
+pub(crate) fn analyses() -> RunAnalyses {
+    SAID.with_borrow(|said| said.last().map(|(_, analyses)| analyses.clone())).unwrap_or_default()
 }
 
 /// Calls the code of a pass, and hands over what it said and counted, also if it failed.
@@ -26,10 +31,10 @@ pub(crate) fn heard<T>(cx: &RunCx<'_>, call: impl FnOnce() -> T) -> T {
             SAID.with_borrow_mut(|said| drop(said.pop()));
         }
     }
-    SAID.with_borrow_mut(|said| said.push(Vec::new()));
+    SAID.with_borrow_mut(|said| said.push((Vec::new(), cx.analyses())));
     let ends = Ends;
     let result = call();
-    let all = SAID.with_borrow_mut(|said| said.last_mut().map(std::mem::take)).unwrap_or_default();
+    let all = SAID.with_borrow_mut(|said| said.last_mut().map(|(said, _)| std::mem::take(said))).unwrap_or_default();
     drop(ends);
     for said in all {
         match said {
@@ -42,7 +47,7 @@ pub(crate) fn heard<T>(cx: &RunCx<'_>, call: impl FnOnce() -> T) -> T {
 
 fn say(what: &str, said: Said) -> PyResult<()> {
     SAID.with_borrow_mut(|all| match all.last_mut() {
-        Some(innermost) => {
+        Some((innermost, _)) => {
             innermost.push(said);
             Ok(())
         }

@@ -52,7 +52,7 @@ pub(super) struct Machine<'a> {
     /// The counts of passes, by a pass's full name and a statistic's name.
     pub(super) counts: BTreeMap<(String, String), u64>,
     /// The results of analyses, unless this is a part of a run that has them.
-    pub(super) own_analyses: Analyses,
+    pub(super) own_analyses: Arc<Analyses>,
     /// How many passes were executed.
     pub(super) n_executions: u64,
     /// Faults during the cleanup.
@@ -148,7 +148,7 @@ impl<'a> Machine<'a> {
             outer: None,
             last: Turn::Done,
             counts: BTreeMap::new(),
-            own_analyses: Analyses::default(),
+            own_analyses: Arc::default(),
             n_executions: 0,
             also: Vec::new(),
             report: RunReport::default(),
@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the results of analyses that the run keeps.
-    pub(super) fn analyses(&self) -> &Analyses {
+    pub(super) fn analyses(&self) -> &Arc<Analyses> {
         self.outer.and_then(|outer| outer.nest.analyses).unwrap_or(&self.own_analyses)
     }
 

@@ -16,7 +16,10 @@ use relais_plugin_api::{
     diagnostics::PassError,
 };
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -65,7 +68,37 @@ fn unknown(name: &str) -> PassError {
     PassError::with_kind(error_kind::HOST, format_args!("nothing provides the analysis `{name}`"))
 }
 
+/// The results of analyses that a run keeps, for code that outlives the call in which it runs: code of another language, say.
+#[derive(Clone, Default)]
+pub struct RunAnalyses {
+    kept: Option<Arc<Analyses>>,
+    verifies: bool,
+}
+
+impl RunAnalyses {
+    /// Returns an analysis, as [`RunCx::analysis`] does in the run.
+    ///
+    /// # Errors
+    /// As for [`RunCx::analysis`].
+    pub fn analysis(
+        &self,
+        name: &str,
+        of: &SubjectRec<'_>,
+        catalogue: &dyn Catalogue,
+    ) -> Result<RArc<AnalysisObject>, PassError> {
+        let cx = RunCx::new(catalogue);
+        let verify = if self.verifies { Verify::Each } else { Verify::Off };
+        let cx = RunCx { nest: cx.nest.with_analyses(self.kept.as_ref(), verify), ..cx };
+        cx.analysis(name, of, false)?.ok_or_else(|| unknown(name))
+    }
+}
+
 impl RunCx<'_> {
+    /// The results of analyses that the run keeps.
+    pub fn analyses(&self) -> RunAnalyses {
+        RunAnalyses { kept: self.nest.analyses.cloned(), verifies: self.nest.verify == Verify::Each }
+    }
+
     /// Returns an analysis, by its full or short name, of a function, a loop program or a module: computed, unless the run
     /// has a result that holds, or, if `only_known`, nothing then.
     ///

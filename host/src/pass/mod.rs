@@ -16,6 +16,7 @@ mod verify;
 mod watch;
 
 pub use analyses::AnalysisUse;
+pub use asked::RunAnalyses;
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
 pub use facts::{
     AnalysisFacts, Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PROGRAM, PassFacts, PassOwner,

@@ -6,7 +6,7 @@ use super::{
 };
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// The plugins, and passes of the program's own, that are excluded for the rest of a run (rule R25).
@@ -45,7 +45,7 @@ pub(crate) struct Nest<'a> {
     /// Those that watch the run, as long as no pass enters a context of its own.
     pub watch: Option<&'a Watch>,
     /// The results of analyses that the run keeps.
-    pub analyses: Option<&'a Analyses>,
+    pub analyses: Option<&'a Arc<Analyses>>,
     /// The analysis for which this is done.
     pub asking: Option<&'a Asking<'a>>,
     /// Whether instruments see the passes that a pass runs: not where functions are distributed over threads, since the
@@ -81,7 +81,7 @@ impl<'a> Nest<'a> {
         verify: Verify,
         quarantine: &'a Quarantine,
         watch: &'a Watch,
-        analyses: &'a Analyses,
+        analyses: &'a Arc<Analyses>,
     ) -> Self {
         let analyses = Some(analyses);
         Self { dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), analyses, ..self }
@@ -93,6 +93,14 @@ impl<'a> Nest<'a> {
         'a: 'b,
     {
         Nest { asking: Some(asking), ..self }
+    }
+
+    /// The same with the results of analyses of another run.
+    pub fn with_analyses<'b>(self, analyses: Option<&'b Arc<Analyses>>, verify: Verify) -> Nest<'b>
+    where
+        'a: 'b,
+    {
+        Nest { analyses, verify, ..self }
     }
 
     /// The same without the results of analyses.
