@@ -242,7 +242,7 @@ fn r09_no_scope_sheds_the_limits_of_the_run() {
 fn r22_the_instruments_of_a_scope_are_checked_before_anything_runs() {
     let faults = |text: &str| {
         let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
-        spec.resolve(&*REGISTRY).err().expect("it has a fault").to_string()
+        spec.resolve(&*REGISTRY).expect_err("it has a fault").to_string()
     };
     let unknown = faults("steps = [{ scope = [\"Count\"], instruments = [\"timer\"] }]");
     assert!(unknown.contains("no instrument `timer`") && unknown.contains("1:46"), "{unknown}");
