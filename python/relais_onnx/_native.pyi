@@ -24,6 +24,7 @@ __all__ = [
     "PassInfo",
     "Tensor",
     "__version__",
+    "analysis",
     "check",
     "configure",
     "full_name",

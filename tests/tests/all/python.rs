@@ -19,6 +19,7 @@ macro_rules! files {
 }
 
 files! {
+    test_analyses
     test_arguments
     test_compat
     test_config
