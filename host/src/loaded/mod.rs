@@ -4,6 +4,7 @@ mod catalogue;
 mod instrument;
 mod operators;
 mod pass;
+mod rules;
 mod services;
 
 pub use instrument::PluginInstrument;

@@ -1,6 +1,9 @@
 //! Passes of plugins that were made, and running them.
 
-use super::services::{CallState, Entered, Run};
+use super::{
+    rules::HostRules,
+    services::{CallState, Entered, Run},
+};
 use crate::{
     ir::{Function, Global, IRModule},
     manager::{resolve_nested, run_nested},
@@ -31,6 +34,8 @@ pub struct PassHandle {
     index: usize,
     options: Value,
     object: Made<PassObject>,
+    /// Its rules, if it consists of them and they need no code of the plugin: the host's engine runs them.
+    rules: Option<HostRules>,
 }
 
 /// The result of a pass.
@@ -72,11 +77,12 @@ impl Registry {
     /// Returns an error if it has no such options, or its plugin cannot be opened.
     pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
         let (provider, index) = self.provider_of_pass(name)?;
-        let PassRecord { name, options: schema, .. } = &provider.records().passes[index];
+        let PassRecord { name, options: schema, rules, level, .. } = &provider.records().passes[index];
         let (options, object) = provider.make(&format!("pass `{name}`"), schema, options, |root, options| {
             (root.create_pass())(SETUP, name.as_str().into(), options).into_result()
         })?;
-        Ok(PassHandle { registry: self.clone(), provider: provider.clone(), index, options, object })
+        let rules = rules.as_ref().and_then(|text| HostRules::of(text, *level));
+        Ok(PassHandle { registry: self.clone(), provider: provider.clone(), index, options, object, rules })
     }
 }
 
@@ -164,6 +170,9 @@ impl PassHandle {
         let begun = self.record().begins.then(begin).transpose()?;
         let new = over_globals(module, run.cx, shown, order, &run.context, |name, old| {
             self.call(run, module, name, |call| {
+                if let Some(rules) = &self.rules {
+                    return rules.run(*call, old);
+                }
                 let new = match (&begun, shown) {
                     (Some(begun), _) => self.object.run_begun(begun, call, old),
                     (None, Shown::Functions) => self.object.run_function(call, old),
@@ -214,7 +223,10 @@ impl RunnablePass for PassHandle {
 
     fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
         let _running = Running::new(self.object.what());
-        let answer = self.call(&self.start(cx), module, "", |call| self.object.check(call, module).into_result());
+        let answer = self.call(&self.start(cx), module, "", |call| match &self.rules {
+            Some(rules) => rules.check(*call, module),
+            None => self.object.check(call, module).into_result(),
+        });
         answer.tell(cx)
     }
 

@@ -1,5 +1,9 @@
 //! Rules in a pipeline: they are checked before the first pass, for the model that was read.
 
+use relais_plugin_api::boundary::{
+    record::{HEADER, Header, MAGIC},
+    wire::checksum,
+};
 use relais_tests::{
     cargo_built::plugin,
     cli::{Run, command, folder},
@@ -473,4 +477,33 @@ fn c08_what_a_sequence_or_an_optional_holds_stays() {
             run.stderr
         );
     }
+}
+
+/// A plugin whose record has other rules than its code: only the host's engine runs those of the record.
+#[test]
+fn rules_of_a_plugin_are_run_by_the_engine_of_the_host() {
+    let here = folder("rules-of-a-record");
+    let mut bytes = fs::read(plugin("sample")).unwrap();
+    let (old, new) = (b"Neg(Neg(x)) => x", b"Abs(Abs(x)) => x");
+    let find = |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).position(|window| window == wanted);
+    let in_record = |at: &usize| {
+        let header = bytes[*at..].starts_with(&MAGIC).then(|| Header::read(&bytes[*at..])).flatten();
+        header.is_some_and(|header| find(&bytes[at + HEADER..][..header.len], old).is_some())
+    };
+    let at = (0..bytes.len() - HEADER).find(in_record).expect("a record has the rule");
+    let len = Header::read(&bytes[at..]).unwrap().len;
+    let fields = &mut bytes[at + HEADER..][..len];
+    let place = find(fields, old).unwrap();
+    fields[place..][..new.len()].copy_from_slice(new);
+    let sum = checksum(fields);
+    bytes[at + 24..at + 32].copy_from_slice(&sum.to_le_bytes());
+    fs::write(here.join("libother.so"), bytes).unwrap();
+    let body = "%a = Neg(%x); %b = Neg(%a); %c = Abs(%b); %y = Abs(%c); %y";
+    let text = format!("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": 17}}] {{ {body} }}\n");
+    fs::write(here.join("model.relay"), text).unwrap();
+    let arguments = ["run", "model.relay", "-o", "out.relay", "--passes", "sample.Cancel", "--stats"];
+    let run = Run::of(command().current_dir(&here).args(arguments).args(["--plugin", "libother.so"]));
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let written = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(written.matches("Neg(").count() == 2 && !written.contains("Abs"), "{written}");
 }
