@@ -65,9 +65,10 @@ def test_passes_of_a_run_share_results(module):
 
     @relais.module_pass(opt_level=0, name="acme.Fails")
     def fails(mod, ctx):
-        raise ValueError("told to fail")
+        ctx.error("told to fail")
+        return mod
 
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(relais.PassFailed) as raised:
         relais.Sequential([ask, whole, ask, fails])(module)
     assert found[:2] == found[2:4] == found[4:]
     used = raised.value.report["analyses"]["relais.Users"]

@@ -141,7 +141,9 @@ impl<'a> Machine<'a> {
             }
         });
         if self.outer.is_none() {
-            self.own_analyses.retain(self.state.module());
+            if matches!(taken, Ok(Some(_))) {
+                self.own_analyses.retain(self.state.module());
+            }
             self.pass_on_analyses(watch, info);
         }
         match taken {
