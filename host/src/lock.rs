@@ -3,7 +3,7 @@
 //! A lock is compared only with files: no plugin is opened before all of it is found to hold.
 
 use crate::{
-    pipeline::{Faults, Outline, Pipeline, PipelineSpec},
+    pipeline::{Faults, Outline, Pipeline, PipelineSpec, ResolvedStep},
     plugin::{PluginRecord, sha256_of, sha256_of_bytes},
     registry::{Provider, Registry},
 };
@@ -323,16 +323,21 @@ fn locked(provider: &Provider) -> Result<LockedPlugin, LockError> {
     Ok(LockedPlugin { name: name.clone(), version: version.to_string(), file, sha256 })
 }
 
-/// Returns the plugins that were looked up, and those that take part in any run: they describe operators, or compute
-/// them.
+/// Returns the plugins that were looked up, and those that take part in any run: they describe operators, compute them, add to
+/// them, or have analyses.
 fn used(outline: &Outline, registry: &Registry) -> BTreeSet<Id> {
     let has_part = |provider: &&Provider| {
         let records = provider.records();
-        !records.operators.is_empty() || !records.evaluators.is_empty()
+        let gives = [records.evaluators.len(), records.additions.len(), records.analyses.len()];
+        !records.operators.is_empty() || gives != [0; 3]
     };
     let mut used: BTreeSet<Id> = registry.plugins().filter(has_part).map(id).collect();
     used.extend(outline.plugins.iter().cloned());
-    let instruments = outline.pipeline.run.instruments.iter();
+    let scoped = outline.pipeline.nodes.iter().filter_map(|node| match node {
+        ResolvedStep::Scope { instruments, .. } => instruments.as_ref(),
+        _ => None,
+    });
+    let instruments = outline.pipeline.run.instruments.iter().chain(scoped.flatten());
     used.extend(instruments.filter_map(|(name, _)| registry.instrument(name).ok()).map(|(_, provider)| id(provider)));
     let options = registry.config_options().filter(|(option, _)| outline.config.contains(&option.name));
     used.extend(options.map(|(_, provider)| id(provider)));

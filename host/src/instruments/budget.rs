@@ -136,6 +136,10 @@ impl PassInstrument for Budget {
         pass.into_iter().chain(run).min()
     }
 
+    fn is_limit(&self) -> bool {
+        true
+    }
+
     fn accept(&self, module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
         let Some(most) = self.nodes else { return Ok(()) };
         let n_calls = Size::of(module).n_calls;

@@ -17,8 +17,8 @@ inventory::submit! {
     BuiltIn {
         name: "timing",
         doc: "Measures how long passes take, with what runs within them (total) and without (own).\n\
-              The driver's type inference stands apart, as `(types)`, and so do analyses, by their names, within the \
-              pass that first asked for them; what other instruments and the verifier take \
+              The driver's type inference stands apart, as `(types)`, and so do analyses, by their names, summed over \
+              threads, within the pass that first asked for them; what other instruments and the verifier take \
               counts for the sequence around a pass.",
         options: || vec![choice("format", "how the times are shown", &[
             ("tree", "what runs within what, in order"),

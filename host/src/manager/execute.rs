@@ -10,7 +10,7 @@ use super::{
 use crate::{
     pass::{
         Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, PassMessage, Remarks, RunCx,
-        RunnablePass, Verify, Watch, cancelled, check_module, check_preserved,
+        RunnablePass, Touched, Verify, Watch, cancelled, check_module, check_preserved,
     },
     pipeline::PassInstance,
 };
@@ -129,23 +129,22 @@ impl<'a> Machine<'a> {
                 let analyses = self.outer.and_then(|outer| outer.nest.analyses).unwrap_or(&self.own_analyses);
                 let plan = analyses.plan(self.state.module(), &new);
                 let (catalogue, verify) = (self.catalogue, self.verify);
-                let accept = |module: &IRModule| {
+                let accept = |module: &IRModule, touched: &Touched| {
+                    let carried = analyses.carried(&plan, module, touched, facts);
                     if verify == Verify::Each {
-                        check_preserved(analyses, &plan, module, facts, catalogue)?;
+                        check_preserved(&carried, module, facts, catalogue)?;
                     }
-                    watch.accept(module, info)
+                    watch.accept(module, info)?;
+                    analyses.carry(carried);
+                    Ok(())
                 };
-                let taken = self.state.take(new, catalogue, verify, interface(instance), &accept)?;
-                analyses.carry(&plan, self.state.module(), facts);
-                Ok(Some(taken))
+                self.state.take(new, catalogue, verify, interface(instance), &accept).map(Some)
             }
         });
-        if self.outer.is_none() {
-            if matches!(taken, Ok(Some(_))) {
-                self.own_analyses.retain(self.state.module());
-            }
-            self.pass_on_analyses(watch, info);
+        if self.outer.is_none() && matches!(taken, Ok(Some(_))) {
+            self.own_analyses.retain(self.state.module());
         }
+        self.pass_on_analyses(watch, info);
         match taken {
             Ok(taken) => {
                 self.report.files.extend(files);
@@ -155,11 +154,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Passes the use of analyses on to the instruments; that of a pass that another one runs is one of that pass.
-    fn pass_on_analyses(&mut self, watch: &Watch, info: &PassInfo<'_>) {
-        for (name, used) in self.own_analyses.take_used() {
+    /// Passes the use of analyses on to the instruments.
+    fn pass_on_analyses(&self, watch: &Watch, info: &PassInfo<'_>) {
+        for (name, used) in self.analyses().take_used() {
             watch.analysed(info, &name, &used);
-            self.report.analyses.entry(name).or_default().add(used);
         }
     }
 
@@ -283,15 +281,15 @@ impl<'a> Machine<'a> {
     ) -> Result<(), Stop> {
         let facts = &self.pipeline.passes[pass].facts;
         let version = self.state.version();
-        let (fate, types) = match taken {
-            Some(Taken { types }) => (Fate::Changed, types),
+        let (fate, types, is_alike) = match taken {
+            Some(Taken { types, is_alike }) => (Fate::Changed, types, is_alike),
             None => {
                 self.settled.insert(pass, version);
-                (Fate::Unchanged, Duration::ZERO)
+                (Fate::Unchanged, Duration::ZERO, false)
             }
         };
         self.types_hold |= facts.establishes_types;
-        if facts.establishes_types && fate == Fate::Changed {
+        if facts.establishes_types && is_alike {
             // What passes left holds with types, too.
             self.left.values_mut().filter(|left| **left + 1 == version).for_each(|left| *left = version);
         }

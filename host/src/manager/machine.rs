@@ -36,6 +36,8 @@ pub(super) struct Machine<'a> {
     pub(super) scopes: Vec<&'a Scope>,
     /// The instruments of scopes, by the scope's step.
     scoped: BTreeMap<usize, Vec<Arc<dyn PassInstrument>>>,
+    /// How many scopes with instruments are open.
+    n_watched_scopes: usize,
     /// How many fixpoints are open.
     pub(super) n_fixpoints: usize,
     /// For each pass that ran, the version of the module that it left.
@@ -59,6 +61,9 @@ pub(super) struct Machine<'a> {
     also: Vec<HookFault>,
     pub(super) report: RunReport,
 }
+
+/// How many scopes with instruments may be within each other.
+const MAX_WATCHED_SCOPES: usize = 64;
 
 /// Something that is under way.
 enum Frame<'a> {
@@ -140,6 +145,7 @@ impl<'a> Machine<'a> {
             frames: Vec::new(),
             scopes: Vec::new(),
             scoped: BTreeMap::new(),
+            n_watched_scopes: 0,
             n_fixpoints: 0,
             left: BTreeMap::new(),
             settled: BTreeMap::new(),
@@ -219,6 +225,9 @@ impl<'a> Machine<'a> {
         mut self,
         body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>,
     ) -> Result<(IRModule, RunReport), Box<Failure>> {
+        if let Err(fault) = self.make_scoped() {
+            return Err(self.failure(Stop::Hook(fault), Vec::new()));
+        }
         if let Some(context) = &self.options.context {
             let more = Arc::new(PassContext::default().with_instruments(self.options.instruments.clone()));
             if let Err(fault) = more.enter_instruments() {
@@ -277,6 +286,7 @@ impl<'a> Machine<'a> {
                 Err(error) => self.also.push(HookFault::new(&**instrument, Hook::Findings, error)),
             }
         }
+        self.report.analyses = self.own_analyses.total();
         let counts = std::mem::take(&mut self.counts).into_iter();
         self.report.statistics = counts.map(|((pass, name), count)| Statistic { pass, name, count }).collect();
         match (result, left) {
@@ -293,6 +303,18 @@ impl<'a> Machine<'a> {
         let mut list = self.made(&self.pipeline.run.instruments)?;
         list.extend(self.options.instruments.iter().cloned());
         Ok(list)
+    }
+
+    /// Creates the instruments of scopes.
+    fn make_scoped(&mut self) -> Result<(), HookFault> {
+        let pipeline = self.pipeline;
+        for (node, step) in pipeline.nodes.iter().enumerate() {
+            if let ResolvedStep::Scope { instruments: Some(used), .. } = step {
+                let made = self.made(used)?;
+                self.scoped.insert(node, made);
+            }
+        }
+        Ok(())
     }
 
     fn made(&self, used: &[(String, Value)]) -> Result<Vec<Arc<dyn PassInstrument>>, HookFault> {
@@ -422,29 +444,37 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs steps in a context with instruments of its own, which alone watch them (rule R17). They are made once, and entered
-    /// as often as the steps run.
+    /// Runs steps in a context with instruments of its own, which alone watch them, beside those that limit the run (rules R9
+    /// and R17). They are entered as often as the steps run.
     fn watched_scope(
         &mut self,
         watch: &Watch,
         node: usize,
         scope: &'a Scope,
-        used: &'a [(String, Value)],
+        used: &[(String, Value)],
         steps: &'a [usize],
     ) -> Result<(), Stop> {
-        if !self.scoped.contains_key(&node) {
-            let made = self.made(used)?;
-            self.scoped.insert(node, made);
+        if self.n_watched_scopes == MAX_WATCHED_SCOPES {
+            let message = format_args!("more than {MAX_WATCHED_SCOPES} scopes with instruments are within each other");
+            let instrument = used.first().map_or_else(String::new, |(name, _)| name.clone());
+            return Err(Stop::Hook(HookFault {
+                instrument,
+                hook: Hook::Make,
+                error: PassError::new(message),
+                also: Vec::new(),
+            }));
         }
-        let instruments = self.scoped[&node].clone();
+        let instruments = self.scoped.get(&node).cloned().unwrap_or_default();
         let context = Arc::new(PassContext::new(scope.clone()).with_instruments(instruments));
         let guard = context.enter()?;
         let inner = Watch::of(context).limited_by(watch);
         let around = std::mem::take(&mut self.frames);
+        self.n_watched_scopes += 1;
         self.scopes.push(scope);
         self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
         let result = self.drain(&inner);
         self.frames = around;
+        self.n_watched_scopes -= 1;
         let mut faults = inner.take_fault().into_iter().collect::<Vec<_>>();
         faults.extend(guard.leave().err().and_then(|error| match error {
             ContextError::Hook(fault) => Some(fault),

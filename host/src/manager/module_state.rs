@@ -1,12 +1,14 @@
 //! The module between passes, and its invariants.
 
 use super::checks::{self, Globals, Interface};
-use crate::pass::{Catalogue, OperatorName, Verify, check_arena, check_module, spread};
+use crate::pass::{Catalogue, OperatorName, Touched, Verify, check_arena, check_module, spread};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Blaming, Checking, Coverage, TypeFault, TypeRelations, Typing, infer_function, result_of_global},
+    infer::{
+        Blaming, Checking, Coverage, Inferred, TypeFault, TypeRelations, Typing, infer_function, result_of_global,
+    },
     ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
     op::{InferRequest, OpError, OpSchema},
     prim::infer as infer_prim,
@@ -35,7 +37,12 @@ pub(super) struct ModuleState {
 pub(super) struct Taken {
     /// How long it took to infer types.
     pub types: Duration,
+    /// Whether all functions have the arenas that they had, in size: at most types, names and attributes differ.
+    pub is_alike: bool,
 }
+
+/// Decides about the result of a pass, given what the host did to functions after it.
+pub(super) type Accept<'a> = dyn Fn(&IRModule, &Touched) -> Result<(), PassError> + 'a;
 
 impl ModuleState {
     pub fn new(module: IRModule) -> Self {
@@ -71,18 +78,30 @@ impl ModuleState {
         catalogue: &dyn Catalogue,
         verify: Verify,
         interface: Interface,
-        accept: &dyn Fn(&IRModule) -> Result<(), PassError>,
+        accept: &Accept<'_>,
     ) -> Result<Taken, PassError> {
         let changed = self.changed(&new)?;
         let began = Instant::now();
         let n_loops = self.settle_prims(&mut new, &changed.now)?;
+        let mut touched = Touched::default();
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let before = index(&self.module);
         let one = |(name, function): &mut (&str, &mut RArc<Function>)| settle(name, function, catalogue, &before);
         let settled: Vec<_> = spread(|| functions.par_iter_mut().map(one).collect());
         // The first fault in module order.
-        let n_new: u64 = settled.into_iter().sum::<Result<_, _>>()?;
-        self.retype_callers(&mut new, &changed.now, catalogue)?;
+        let names = functions.iter().map(|(name, _)| (*name).to_owned());
+        let mut n_new = 0;
+        for (name, settled) in names.zip(settled) {
+            let Settled { n_calls, is_compacted, is_typed } = settled?;
+            n_new += n_calls;
+            touched.compacted.extend(is_compacted.then(|| name.clone()));
+            touched.typed.extend(is_typed.then_some(name));
+        }
+        touched.typed.extend(self.retype_callers(&mut new, &changed.now, catalogue)?);
+        // Compacting and typing loop programs is not told apart.
+        let prims =
+            new.globals().iter().filter(|it| it.prim_func().is_some() && changed.now.contains(it.name.as_str()));
+        touched.compacted.extend(prims.map(|it| it.name.to_string()));
         checks::callees(&self.module, &new, |name| changed.now.contains(name))?;
         if interface == Interface::Kept {
             checks::interface(&self.module, &new, &mut *catalogue.relations())?;
@@ -92,7 +111,12 @@ impl ModuleState {
         if verify == Verify::Each {
             check_module(&new)?;
         }
-        accept(&new)?;
+        accept(&new, &touched)?;
+        let is_alike = changed.before.iter().all(|old| {
+            let now = new.global(&old.name).map(Global::body);
+            now.is_some_and(|now| now.n_nodes() == old.body().n_nodes() && now.n_blocks() == old.body().n_blocks())
+        });
+        let is_alike = is_alike && changed.before.len() == changed.now.len() && touched.compacted.is_empty();
         let n_before = match changed.before.len() == self.module.globals().len() {
             true => self.n_nodes,
             false => total_calls(&changed.before),
@@ -102,7 +126,7 @@ impl ModuleState {
         self.version += 1;
         // Large functions are not gone at once.
         spread(|| changed.before.into_par_iter().for_each(drop));
-        Ok(Taken { types })
+        Ok(Taken { types, is_alike })
     }
 
     /// Compacts and types the prim funcs that a pass made, and checks them; returns how many calls there are.
@@ -125,19 +149,21 @@ impl ModuleState {
         Ok(n_calls)
     }
 
-    /// Types the callers of those functions whose results have another type than before, and their callers in turn.
+    /// Types the callers of those functions whose results have another type than before, and their callers in turn; returns
+    /// the names of all that it typed.
     fn retype_callers(
         &self,
         new: &mut IRModule,
         changed: &HashSet<String>,
         catalogue: &dyn Catalogue,
-    ) -> Result<(), PassError> {
+    ) -> Result<HashSet<String>, PassError> {
         let mut before = self.module.clone();
+        let mut all = HashSet::new();
         let mut other: HashSet<String> = changed.clone();
         for _ in 0..MAX_CALL_DEPTH {
             retain_other_results(&mut other, &before, new);
             if other.is_empty() {
-                return Ok(());
+                return Ok(all);
             }
             before = new.clone();
             let index = index(&before);
@@ -151,8 +177,9 @@ impl ModuleState {
             let calls = |(_, function): &(&str, &mut RArc<Function>)| calls_one_of(function, &other);
             let retyped: Vec<_> = spread(|| functions.into_par_iter().filter(calls).map(retype).collect());
             other = retyped.into_iter().collect::<Result<_, _>>()?;
+            all.extend(other.iter().cloned());
         }
-        Ok(())
+        Ok(all)
     }
 
     /// # Errors
@@ -218,7 +245,15 @@ fn total_calls(globals: &[Global]) -> u64 {
     globals.par_iter().map(|global| n_calls(global.body())).sum()
 }
 
-/// Compacts a function that a pass made, and infers missing types; returns how many calls there are.
+/// The state of a function that the host settled after a pass.
+struct Settled {
+    n_calls: u64,
+    is_compacted: bool,
+    /// Whether a type is another one.
+    is_typed: bool,
+}
+
+/// Compacts a function that a pass made, and infers missing types.
 ///
 /// # Errors
 /// Returns an error if a type relation panics or returns something untrue.
@@ -227,18 +262,18 @@ fn settle(
     function: &mut RArc<Function>,
     catalogue: &dyn Catalogue,
     before: &Globals<'_>,
-) -> Result<u64, PassError> {
+) -> Result<Settled, PassError> {
     let function = RArc::make_mut(function);
-    compact(function);
+    let is_compacted = compact(function);
     let mut relations = WithFunctions { relations: catalogue.relations(), globals: before };
-    let faults = infer_function(function, &mut relations, Coverage::Missing).faults;
+    let Inferred { n_changed, faults } = infer_function(function, &mut relations, Coverage::Missing);
     operator_fault(name, function, &relations, &faults)?;
     let n_calls = checks::made_calls(name, function, before, &mut relations, &faults);
     let n_calls = n_calls.map_err(|error| error.in_function(name))?;
     for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
-    Ok(n_calls)
+    Ok(Settled { n_calls, is_compacted, is_typed: n_changed > 0 })
 }
 
 /// # Errors
@@ -323,12 +358,14 @@ fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {
     })
 }
 
-/// Compacts an arena if more than half of it is dead.
-fn compact(function: &mut Function) {
+/// Compacts an arena if more than half of it is dead; returns whether it was.
+fn compact(function: &mut Function) -> bool {
     let n_nodes = function.n_nodes();
     // The bindings of the body are alive, and usually enough to know.
     let is_full = n_nodes < MIN_COMPACTED || function.bindings(function.body()).len() * 2 >= n_nodes;
-    if !is_full && function.n_live() * 2 < n_nodes {
+    let is_sparse = !is_full && function.n_live() * 2 < n_nodes;
+    if is_sparse {
         *function = function.compacted();
     }
+    is_sparse
 }

@@ -2,7 +2,7 @@
 
 use super::{
     AnalysisFacts, Catalogue, PassFacts, RunCx, Verify,
-    analyses::{Analyses, AnalysisUse, Asking, Carried, Known, Plan, address},
+    analyses::{Analyses, AnalysisUse, Asking, Carried, Known, address},
     check_arena,
 };
 use crate::{
@@ -28,13 +28,12 @@ use std::{
 /// # Errors
 /// Returns an error if one is another, which the pass did not preserve.
 pub(crate) fn check_preserved(
-    analyses: &Analyses,
-    plan: &Plan,
+    carried: &[Carried<'_>],
     new: &IRModule,
     pass: &PassFacts,
     catalogue: &dyn Catalogue,
 ) -> Result<(), PassError> {
-    for Carried { function, known, is_declared } in analyses.carried(plan, new, pass) {
+    for &Carried { function, ref known, is_declared } in carried {
         let facts = catalogue.analysis(&known.analysis).map_err(|_| unknown(&known.analysis))?;
         let again = catalogue.compute_analysis(&facts, &SubjectRec::function(function), &RunCx::new(catalogue))?;
         if !again.equals(&known.object)? {
@@ -63,6 +62,9 @@ fn body_name(module: &IRModule, function: &RArc<Function>) -> String {
         .find(|global| address(global.body()) == address(function))
         .map_or_else(String::new, |it| it.name.to_string())
 }
+
+/// How many analyses may need each other in a chain.
+const MAX_CHAIN: usize = 64;
 
 fn unknown(name: &str) -> PassError {
     PassError::with_kind(error_kind::HOST, format_args!("nothing provides the analysis `{name}`"))
@@ -113,9 +115,9 @@ impl RunCx<'_> {
         let kept = self.nest.analyses;
         let verifies = self.nest.verify == Verify::Each;
         // By its full name first, which needs no search.
-        if let Some(known) = kept.and_then(|kept| kept.find(name, of)).filter(|_| !verifies) {
+        if let Some(known) = kept.and_then(|kept| kept.find(name, of)).filter(|known| !verifies || known.is_checked) {
             kept.inspect(|kept| kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() }));
-            return Ok(Some(known));
+            return Ok(Some(known.object));
         }
         let facts = self.catalogue.analysis(name).map_err(|none| none.of_analysis(name))?;
         let name = facts.name.as_str();
@@ -126,13 +128,15 @@ impl RunCx<'_> {
         }
         let known = kept.and_then(|kept| kept.find(name, of));
         if known.is_some() || only_known {
-            if let (Some(known), true) = (&known, verifies) {
-                self.check_again(&facts, of, known)?;
-            }
-            if let Some(kept) = kept.filter(|_| known.is_some()) {
+            // Each result once: passes may ask often.
+            if let (Some(known), Some(kept)) = (&known, kept) {
+                if verifies && !only_known && !known.is_checked {
+                    self.check_again(&facts, of, &known.object)?;
+                    kept.checked(name, of);
+                }
                 kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() });
             }
-            return Ok(known);
+            return Ok(known.map(|known| known.object));
         }
         // A pass may ask about a function that it has made.
         let bodies = of.as_module().into_iter().flat_map(|module| module.globals().iter().map(crate::ir::Global::body));
@@ -142,7 +146,8 @@ impl RunCx<'_> {
             }
         }
         let (object, took) = self.computed(&facts, of)?;
-        let known = Known { analysis: facts.name.clone(), depends: facts.depends, object: RArc::new(object) };
+        let object = RArc::new(object);
+        let known = Known { analysis: facts.name.clone(), depends: facts.depends, object, is_checked: false };
         let Some(kept) = kept else { return Ok(Some(known.object)) };
         kept.used(name, AnalysisUse { computed: 1, took, ..AnalysisUse::default() });
         Ok(Some(kept.add(of, known)))
@@ -165,6 +170,11 @@ impl RunCx<'_> {
                 return Err(PassError::new(message).of_plugin(&facts.plugin));
             }
             around = outer.outer;
+        }
+        if chain.len() > MAX_CHAIN {
+            let message =
+                format_args!("analysis `{name}` needs others without an end: more than {MAX_CHAIN} in a chain");
+            return Err(PassError::new(message).of_plugin(&facts.plugin));
         }
         let began = Instant::now();
         let inner = RunCx { nest: self.nest.asked_by(&asking), ..*self };

@@ -117,6 +117,12 @@ pub trait PassInstrument: Send + Sync {
         Ok(())
     }
 
+    /// Whether it limits the whole run: it watches in the scopes of a pipeline that have instruments of their own, too (rule
+    /// R9).
+    fn is_limit(&self) -> bool {
+        false
+    }
+
     /// Returns its findings. Called after its context was left, also after a fault.
     fn findings(&self) -> Option<InstrumentFindings> {
         None

@@ -29,7 +29,7 @@ pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 pub use threads::with_threads;
 
 pub(crate) use {
-    analyses::Analyses,
+    analyses::{Analyses, Touched},
     asked::check_preserved,
     globals::{Answer, Shown, cancelled, over_globals},
     nest::{Nest, Order, Quarantine},

@@ -14,7 +14,8 @@ type List = Vec<Arc<dyn PassInstrument>>;
 pub(crate) struct Watch {
     /// The contexts whose instruments watch.
     contexts: Vec<Arc<PassContext>>,
-    /// Those around them, whose instruments do not watch: their limits apply, and what they do not accept fails (rule R9).
+    /// Those around them, of whose instruments only limits of the run watch: the deadlines of the others apply, and a result
+    /// that they do not accept is a failure (rule R9).
     around: Vec<Arc<PassContext>>,
     /// For each pass under way, the instruments that were told of its beginning: only they are told how it ends (rule
     /// R17).
@@ -51,7 +52,8 @@ impl Watch {
 
     /// The instruments that limit passes: those that watch, and those around them.
     fn limiting(&self) -> impl Iterator<Item = Arc<dyn PassInstrument>> {
-        self.list().into_iter().chain(self.around.iter().flat_map(|context| context.instruments()).collect::<List>())
+        let around = self.around.iter().flat_map(|context| context.instruments()).filter(|it| !it.is_limit());
+        self.list().into_iter().chain(around.collect::<List>())
     }
 
     /// Whether that context's instruments watch.
@@ -65,10 +67,13 @@ impl Watch {
     }
 
     fn list(&self) -> List {
-        match &self.contexts[..] {
-            [] => Vec::new(),
-            [one] => one.instruments(),
-            several => several.iter().flat_map(|context| context.instruments()).collect(),
+        match (&self.around[..], &self.contexts[..]) {
+            ([], []) => Vec::new(),
+            ([], [one]) => one.instruments(),
+            (around, contexts) => {
+                let limits = around.iter().flat_map(|context| context.instruments()).filter(|it| it.is_limit());
+                limits.chain(contexts.iter().flat_map(|context| context.instruments())).collect()
+            }
         }
     }
 
@@ -79,7 +84,7 @@ impl Watch {
 
     /// Whether an instrument watches now. Another one's hook may have replaced it.
     fn has(&self, instrument: &Arc<dyn PassInstrument>) -> bool {
-        self.contexts.iter().any(|context| context.has(instrument))
+        self.contexts.iter().chain(&self.around).any(|context| context.has(instrument))
     }
 
     /// The instruments that were asked about a pass; none if there was no question.

@@ -20,7 +20,7 @@ use std::{any::Any, rc::Rc};
 /// ```
 /// use relais_plugin_api::{analysis::{Analysis, AnalysisCx}, ir::{Lists, Numbers}, prelude::*};
 ///
-/// /// How many calls are above each node.
+/// /// How many calls are above each node, itself included.
 /// #[derive(PartialEq)]
 /// struct Depth(Numbers<u32>);
 ///
@@ -115,6 +115,9 @@ pub trait AnalysisOf<S: ?Sized> {
 
     #[doc(hidden)]
     fn keep(&self, _name: &'static str, _result: Rc<dyn Any>) {}
+
+    #[doc(hidden)]
+    fn forget(&self, _name: &str) {}
 }
 
 impl AnalysisOf<Function> for RArc<Function> {
@@ -142,6 +145,10 @@ impl AnalysisOf<Function> for Editor {
 
     fn keep(&self, name: &'static str, result: Rc<dyn Any>) {
         Editor::keep(self, name, result);
+    }
+
+    fn forget(&self, name: &str) {
+        Editor::forget(self, name);
     }
 }
 
@@ -219,10 +226,25 @@ pub(crate) fn ask<A: Analysis>(
     if only_known {
         return Ok(None);
     }
-    let result: Analysed<A> = own(RArc::new(object(A::compute(of.now(), &AnalysisCx { call, of })?)))?;
-    of.keep(name, Rc::new(result.clone()));
-    Ok(Some(result))
+    if of.kept(name).is_some_and(|kept| kept.is::<Computing>()) {
+        return Err(PassError::new(format_args!("analysis `{name}` depends on itself")));
+    }
+    of.keep(name, Rc::new(Computing));
+    let computed = A::compute(of.now(), &AnalysisCx { call, of }).map(|result| RArc::new(object(result)));
+    match computed.and_then(own::<A>) {
+        Ok(result) => {
+            of.keep(name, Rc::new(result.clone()));
+            Ok(Some(result))
+        }
+        Err(error) => {
+            of.forget(name);
+            Err(error)
+        }
+    }
 }
+
+/// Is kept in the place of a result that is computed.
+struct Computing;
 
 /// A result that was asked for without a condition.
 pub(crate) fn needed<A>(result: Option<Analysed<A>>) -> Result<Analysed<A>, PassError> {
@@ -232,8 +254,8 @@ pub(crate) fn needed<A>(result: Option<Analysed<A>>) -> Result<Analysed<A>, Pass
 /// The lists of an analysis, by name. There are none of something that the host does not know.
 pub(crate) fn lists<S: ?Sized>(call: CallCx<'_>, name: &str, of: &dyn AnalysisOf<S>) -> Result<Lists, PassError> {
     let Some(shared) = of.shared() else {
-        let message = format_args!("`{name}` was asked for after the function was changed");
-        return Err(PassError::new(message).help("ask for lists by name before the first change"));
+        let message = format_args!("the lists of `{name}` were asked for after the function was changed");
+        return Err(PassError::new(message).help("ask for lists by name before the pass changes the function"));
     };
     let object = call.analysis(name, &shared, false)?;
     let lists = object.map(|object| object.lists().clone()).unwrap_or_default();

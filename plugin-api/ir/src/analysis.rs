@@ -232,16 +232,23 @@ pub struct Liveness {
     last_use: Numbers<u32>,
 }
 
+/// The values that something with blocks uses from around them.
+struct Outer {
+    owner: NodeId,
+    uses: Vec<NodeId>,
+}
+
 impl Liveness {
     /// Returns the place of a binding among all of the function, in program order, from 1 on; 0 for what is not bound.
     pub fn place(&self, id: NodeId) -> u32 {
         self.place[id.index()]
     }
 
-    /// Returns the place of the last binding that uses a value; 0 if nothing does. A value that a block uses and that is
-    /// bound around it is used until that block ends, which may run again: at the place of the last binding there. The
-    /// result of a block is used at its end, and the place of the function's end is [`u32::MAX`]. A closure uses what it
-    /// captures where it is bound.
+    /// Returns the place of the last use of a binding or a parameter; 0 if nothing uses it, and for other nodes.
+    ///
+    /// A binding uses its operands at its place; one that has blocks uses them, and all that its blocks use from around them,
+    /// until the last place within the blocks, since these may run again. A closure uses what it captures until it is itself
+    /// used last. The result of a block is used at the block's last place, and that of the function at [`u32::MAX`].
     pub fn last_use(&self, id: NodeId) -> u32 {
         self.last_use[id.index()]
     }
@@ -260,44 +267,66 @@ impl Liveness {
     pub fn compute(function: &Function) -> Self {
         let mut place = vec![0; function.n_nodes()];
         let mut last_use = vec![0; function.n_nodes()];
-        // By node: how many blocks are open where it is bound.
+        // By node: how many blocks are open where it is bound; 0 for what is not bound.
         let mut depth = vec![0; function.n_nodes()];
-        // For each open block, the values that it uses from around it.
-        let mut open: Vec<Vec<NodeId>> = Vec::new();
-        let mut n_bound = 0;
+        let (mut n_open, mut n_bound) = (0, 0);
+        let (mut open, mut closures): (Vec<Outer>, Vec<Outer>) = (Vec::new(), Vec::new());
         let mut walk = Walk::new(function);
         while let Some(step) = walk.next(function) {
             match step {
                 WalkStep::Enter(block) => {
-                    open.push(Vec::new());
+                    n_open += 1;
                     for param in function.operands(function.block(block).owner) {
-                        depth[param.index()] = open.len();
+                        depth[param.index()] = n_open;
                     }
                 }
                 WalkStep::Binding(id) => {
                     n_bound += 1;
                     place[id.index()] = n_bound;
-                    depth[id.index()] = open.len();
-                    for &operand in function.operands(id) {
-                        last_use[operand.index()] = n_bound;
-                        if let Some(uses) = open.get_mut(depth[operand.index()]) {
-                            uses.push(operand);
+                    depth[id.index()] = n_open;
+                    // The operands of a function are its own parameters.
+                    let is_closure = function.kind(id) == kind::FUNCTION;
+                    let operands = if is_closure { &[][..] } else { function.operands(id) };
+                    let used = operands.iter().filter(|used| depth[used.index()] > 0);
+                    if is_closure || function.n_regions(id) > 0 {
+                        open.push(Outer { owner: id, uses: used.copied().collect() });
+                        continue;
+                    }
+                    for &used in used {
+                        last_use[used.index()] = n_bound;
+                        if let Some(outer) = open.last_mut().filter(|_| depth[used.index()] < n_open) {
+                            outer.uses.push(used);
                         }
                     }
                 }
                 WalkStep::Exit(block) => {
                     let end = if block == function.body() { u32::MAX } else { n_bound };
-                    let uses = open.pop().unwrap_or_default();
-                    for &id in uses.iter().chain(function.results(block)) {
-                        last_use[id.index()] = end;
-                        // A block may give what is bound around it.
-                        if let Some(uses) = open.get_mut(depth[id.index()]) {
-                            uses.push(id);
+                    for &result in function.results(block).iter().filter(|result| depth[result.index()] > 0) {
+                        last_use[result.index()] = end;
+                        if let Some(outer) = open.last_mut().filter(|_| depth[result.index()] < n_open) {
+                            outer.uses.push(result);
                         }
                     }
+                    n_open -= 1;
                 }
-                WalkStep::Leave(_) => {}
+                WalkStep::Leave(_) => {
+                    let Some(Outer { owner, uses }) = open.pop() else { continue };
+                    for &used in &uses {
+                        last_use[used.index()] = n_bound;
+                    }
+                    if let Some(outer) = open.last_mut() {
+                        outer.uses.extend(uses.iter().filter(|used| depth[used.index()] < n_open));
+                    }
+                    if function.kind(owner) == kind::FUNCTION {
+                        closures.push(Outer { owner, uses });
+                    }
+                }
             }
+        }
+        // One that captures another is bound later.
+        for Outer { owner, uses } in closures.into_iter().rev() {
+            let end = last_use[owner.index()];
+            uses.iter().for_each(|used| last_use[used.index()] = last_use[used.index()].max(end));
         }
         Self { place: place.into(), last_use: last_use.into() }
     }
@@ -365,6 +394,28 @@ mod tests {
         assert_eq!([id("a"), x, id("d"), id("e"), id("b")].map(|id| lives.last_use(id)), [4, 4, 4, 4, 5]);
         assert_eq!(lives.last_use(f.result(f.body())), u32::MAX);
         assert_eq!(Liveness::of_lists(&lives.lists()).unwrap(), lives);
+    }
+
+    fn parsed(body: &str) -> RArc<Function> {
+        let module =
+            text::parse_str(&format!("def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) {{ {body} }}"));
+        module.unwrap().function("main").unwrap().clone()
+    }
+
+    #[test]
+    fn a_closure_holds_what_it_captures_until_it_is_used_last() {
+        let f = parsed(
+            "%k = Neg(%x); %g = fn(%p: Tensor[(2), float32]) { %q = Add(%p, %k); %q }; %m = Abs(%x); %r = %g(%m); \
+             Relu(%r)",
+        );
+        let id = |name: &str| f.all_bindings().find(|&id| f.name(id) == name).unwrap();
+        let lives = Liveness::compute(&f);
+        assert_eq!(["k", "g", "q", "m", "r"].map(|name| lives.place(id(name))), [1, 2, 3, 4, 5]);
+        assert_eq!([lives.last_use(id("k")), lives.last_use(id("g"))], [5, 5]);
+        let p = f.operands(id("g"))[0];
+        assert_eq!(lives.last_use(p), 3, "a parameter of a closure is used in it");
+        let op = f.call(id("m")).unwrap().callee();
+        assert_eq!(lives.last_use(op), 0, "an operator is no value");
     }
 
     #[test]

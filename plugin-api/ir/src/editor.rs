@@ -67,6 +67,12 @@ impl Editor {
         self.kept.borrow().get(name).cloned()
     }
 
+    /// Forgets what was kept under a name.
+    #[doc(hidden)]
+    pub fn forget(&self, name: &str) {
+        self.kept.borrow_mut().remove(name);
+    }
+
     /// Keeps something under a name, until the function is written to.
     #[doc(hidden)]
     pub fn keep(&self, name: &'static str, value: Rc<dyn any::Any>) {

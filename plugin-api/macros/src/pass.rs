@@ -487,9 +487,16 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         }
     });
     let begin = args.begin.as_ref().map(|begin| {
+        let (begun, edit) = (local("begun"), local("edit"));
         quote_spanned! {begin.span()=>
             fn begin(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &api::ir::IRModule)
-                -> Result<rt::Begun, api::diagnostics::PassError> { #begin(#subject, #cx #with).map(rt::Begun::new) }
+                -> Result<rt::Begun, api::diagnostics::PassError>
+            {
+                let #begun = #begin(#subject, #cx #with)?;
+                // The compiler compares the type of the state with the one that the pass takes.
+                let _ = |#edit: &mut api::ir::Editor| #ident(#edit, #cx, &#begun #with);
+                Ok(rt::Begun::new(#begun))
+            }
         }
     });
     let end = args.end.as_ref().map(|end| {

@@ -20,7 +20,7 @@ use relais::{
     ir::{ElemType, IRModule},
     manager::{self, Execution, Fate, ManagerOptions},
     pass::PassInstrument,
-    pipeline::{PassInstance, Pipeline},
+    pipeline::{PassInstance, Pipeline, spec::StepSpec},
     registry::Registry,
 };
 use relais_plugin_api::options::Value;
@@ -131,6 +131,11 @@ impl Run<'_> {
     fn again(&self, stop_after: u64) -> Result<IRModule, String> {
         let mut spec = self.plan.spec.clone();
         spec.run.instruments.clear();
+        for node in &mut spec.nodes {
+            if let StepSpec::Scope { instruments, .. } = &mut node.value {
+                *instruments = None;
+            }
+        }
         let pipeline = spec.resolve(self.plan.catalogue()).map_err(|faults| faults.to_string())?;
         let options = ManagerOptions {
             instruments: Vec::new(),

@@ -115,7 +115,7 @@ impl Begun {
 
 #[cold]
 fn other_state() -> PassError {
-    PassError::with_kind(error_kind::HOST, "the state is that of another pass")
+    PassError::with_kind(error_kind::HOST, "the state is not one that `begin` of this pass made")
 }
 
 #[cold]

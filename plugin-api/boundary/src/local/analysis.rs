@@ -11,7 +11,7 @@ use crate::{
     record::AnalysisSpec,
 };
 use abi_stable::std_types::{RArc, ROption, RStr};
-use relais_ir::{Function, IRModule, diagnostics::PassError};
+use relais_ir::{Function, IRModule, diagnostics::PassError, guard::caught};
 use std::sync::PoisonError;
 
 /// A result that was computed.
@@ -30,8 +30,11 @@ impl Known {
         };
         let is_same_module = match (&self.module, of.as_module()) {
             (Some(own), Some(of)) => {
+                let (own_attrs, of_attrs) = (&own.attrs, &of.attrs);
                 let (own, of) = (own.globals(), of.globals());
-                own.len() == of.len() && own.iter().zip(of).all(|(a, b)| a.name == b.name && a.is_same(b))
+                let is_same =
+                    own.len() == of.len() && own.iter().zip(of).all(|(a, b)| a.name == b.name && a.is_same(b));
+                is_same && own_attrs == of_attrs
             }
             (own, of) => own.is_none() && of.is_none(),
         };
@@ -51,7 +54,8 @@ pub(super) extern "C" fn analysis(
     of: &SubjectRec<'_>,
     only_known: u8,
 ) -> PassResult<RArc<AnalysisObject>> {
-    find(state(data), &name, of, only_known != 0).map(ROption::from).into()
+    let found = caught(|| find(state(data), &name, of, only_known != 0));
+    found.and_then(|found| found).map(ROption::from).into()
 }
 
 fn find(

@@ -211,3 +211,86 @@ fn shorten(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     f.set_operand(result, 1, first);
     Ok(())
 }
+
+/// Asks about a copy of the module that it is of, without an end.
+#[derive(PartialEq)]
+struct Copies;
+
+#[analysis(name = "acme.Copies")]
+impl Analysis for Copies {
+    type Of = IRModule;
+
+    fn compute(module: &IRModule, cx: &AnalysisCx<'_, IRModule>) -> Result<Self, PassError> {
+        cx.analysis::<Self>(&module.clone()).map(|_| Self)
+    }
+}
+
+/// Asks for that.
+#[module_pass(name = "acme.AskCopies")]
+fn ask_copies(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.analysis::<Copies>(module).map(drop)
+}
+
+/// Changes the function, and then asks for an analysis that needs itself.
+#[function_pass(name = "acme.AskHenLate")]
+fn ask_hen_late(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let result = f.result(f.body());
+    f.set_name(result, "changed");
+    cx.analysis::<Hen>(edit).map(drop)
+}
+
+/// Changes a name, and preserves an analysis of types, which the host infers then.
+#[function_pass(name = "acme.RenameTyped", preserves = ["acme.Typed"])]
+fn rename_typed(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let result = f.result(f.body());
+    f.set_name(result, "renamed");
+    Ok(())
+}
+
+/// Compares two analyses with what they are of.
+#[function_pass(name = "acme.CheckKnown", statistics(wrong = "wrong results", known = "known before"))]
+fn check_known(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("known", usize::from(cx.known_analysis::<Users>(edit)?.is_some()));
+    let (users, typed) = (cx.analysis::<Users>(edit)?, cx.analysis::<Typed>(edit)?);
+    let f = edit.function();
+    let n_typed = f.all_bindings().filter(|&id| f.type_of(id).elem().is_some()).count();
+    cx.count("wrong", usize::from(*users != Users::compute(f)) + usize::from(typed.0 != n_typed));
+    Ok(())
+}
+
+/// Inserts a call at the beginning.
+#[function_pass(name = "acme.InsertFirst")]
+fn insert_first(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let (relu, first) = (f.add_op("", "Relu", "", 0), f.params()[0]);
+    let call = f.add_call(relu, &[first]);
+    let mut all = f.bindings(f.body()).to_vec();
+    f.set_operand(all[0], 1, call);
+    all.insert(0, call);
+    f.set_bindings(f.body(), &all);
+    Ok(())
+}
+
+/// Tries calls out that it does not keep, and changes a name: the host compacts the function.
+#[function_pass(name = "acme.TryOut", preserves = ["structure"])]
+fn try_out(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let (relu, first) = (f.add_op("", "Relu", "", 0), f.params()[0]);
+    (0..3000).for_each(|_| _ = f.add_call(relu, &[first]));
+    let result = f.result(f.body());
+    f.set_name(result, "tried");
+    Ok(())
+}
+
+/// Says that it only infers types, and adds a call.
+#[function_pass(name = "acme.TypesAndMore", establishes = "types")]
+fn types_and_more(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let (relu, result) = (f.add_op("", "Relu", "", 0), f.result(f.body()));
+    let call = f.add_call(relu, &[result]);
+    f.append(f.body(), call);
+    f.set_result(f.body(), call);
+    Ok(())
+}

@@ -167,3 +167,32 @@ fn r28_an_analysis_can_be_computed_outside_a_run() {
     assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
     assert!(["acme.Depth", "relais.Users"].iter().all(|name| names.iter().any(|it| it == name)), "{names:?}");
 }
+
+#[test]
+fn r28_nothing_holds_for_an_arena_with_other_numbers_or_other_types() {
+    for steps in [
+        "\"InsertFirst\", \"CheckKnown\", \"TryOut\", \"CheckKnown\"",
+        "\"CheckKnown\", \"RenameTyped\", \"CheckKnown\"",
+        "\"CheckKnown\", \"InferType\", \"CheckKnown\", \"Rename\", \"CheckKnown\"",
+    ] {
+        for verify in [Verify::Off, Verify::Each] {
+            let (_, report) = ran_as(steps, verify).unwrap_or_else(|error| panic!("{steps}: {error}"));
+            assert_eq!(count(&report, "CheckKnown", "wrong"), 0, "{steps}");
+        }
+    }
+}
+
+#[test]
+fn r28_analyses_that_need_themselves_end() {
+    let message = fault("\"AskHenLate\"", Verify::Off);
+    assert!(message.contains("analysis `acme.Hen` depends on itself"), "{message}");
+    let message = fault("\"AskCopies\"", Verify::Off);
+    assert!(message.contains("analysis `acme.Copies` needs others without an end"), "{message}");
+}
+
+#[test]
+fn r28_verification_computes_each_result_again_once() {
+    let steps = ["\"AskDepth\""; 6].join(", ");
+    let (_, report) = ran_as(&steps, Verify::Each).unwrap();
+    assert_eq!(used(&report, "acme.Depth"), [2, 20, 0]);
+}

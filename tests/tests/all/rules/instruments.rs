@@ -259,3 +259,54 @@ fn a_pipeline_with_instruments_of_scopes_is_printed_as_it_reads() {
     assert!(printed.contains("instruments = [{ instrument = \"timing\""), "{printed}");
     assert_eq!(resolve(&printed).print(), printed);
 }
+
+#[test]
+fn r09_limits_of_the_run_judge_a_scope_by_the_module_before_each_pass() {
+    let budget = "instruments = [{ instrument = \"budget\", options = { nodes = 1 } }]";
+    let text = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  \
+                %a = Relu(%x);\n  %b = Relu(%a);\n  %c = Neg(%b);\n  %c\n}\n";
+    // It is too large before and after, and smaller.
+    let shrinks = format!("{budget}\nsteps = [{{ scope = [\"ReluRelu\"], instruments = [] }}]");
+    run_toml(&shrinks, &parse(text)).unwrap_or_else(|error| panic!("{error}"));
+    // It grows again.
+    let grows = format!("{budget}\nsteps = [{{ scope = [\"ReluRelu\", \"Total\"], instruments = [] }}]");
+    let failure = run_toml(&grows, &parse(text)).err().expect("it is larger than before");
+    assert!(failure.to_string().contains("acme.Total"), "{failure}");
+}
+
+#[test]
+fn r17_scopes_with_instruments_are_within_each_other_up_to_a_number() {
+    let nested = |n: usize| {
+        let steps =
+            (0..n).fold("\"Count\"".to_owned(), |inner, _| format!("{{ scope = [{inner}], instruments = [] }}"));
+        run_toml(&format!("steps = [{steps}]"), &module())
+    };
+    assert!(nested(30).is_ok());
+    // The reader of TOML stops before that; files that include each other do not.
+    let here = relais_tests::cli::folder("nested-scopes");
+    for file in 0..4 {
+        let inner = if file == 3 { "\"Count\"".to_owned() } else { format!("{{ include = \"f{}.toml\" }}", file + 1) };
+        let steps = (0..20).fold(inner, |inner, _| format!("{{ scope = [{inner}], instruments = [] }}"));
+        std::fs::write(here.join(format!("f{file}.toml")), format!("steps = [{steps}]")).unwrap();
+    }
+    let spec = PipelineSpec::read(&here.join("f0.toml"), &Disk).unwrap_or_else(|faults| panic!("{faults}"));
+    let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
+    let failure = manager::run(&pipeline, &module(), &*REGISTRY, &ManagerOptions::default()).err().unwrap();
+    assert!(failure.to_string().contains("more than 64 scopes with instruments"), "{failure}");
+}
+
+#[test]
+fn r22_instruments_of_scopes_are_made_before_the_first_pass() {
+    let budget = "{ instrument = \"budget\", options = { end_seconds = 5.0 } }";
+    let text = format!("steps = [\"Count\", {{ scope = [\"Count\"], instruments = [{budget}] }}]");
+    let failure = run_toml(&text, &module()).err().expect("no time is limited");
+    assert!(failure.report.executions.is_empty(), "{failure}");
+}
+
+#[test]
+fn a_lock_has_the_plugins_of_the_instruments_of_scopes() {
+    let text = "steps = [{ scope = [\"InferType\"], instruments = [\"acme.Counter\"] }]";
+    let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap();
+    let lock = relais::lock::Lock::of(&spec, &REGISTRY, &[]).unwrap();
+    assert!(lock.to_toml().contains("acme-rules"), "{}", lock.to_toml());
+}

@@ -194,3 +194,10 @@ fn r05_a_requirement_holds_although_types_were_added() {
     let changed = ran("\"NeedsCount\", \"Rename\", \"NeedsCount\"");
     assert_eq!(changed, ["Count", "NeedsCount", "Rename", "Count", "NeedsCount"]);
 }
+
+#[test]
+fn r05_a_requirement_does_not_hold_after_a_pass_that_adds_more_than_types() {
+    let text = "opt_level = 9\nsteps = [\"NeedsCount\", \"TypesAndMore\", \"NeedsCount\"]";
+    let (_, report) = run_toml(text, &module()).unwrap();
+    assert_eq!(executed(&report), ["Count", "NeedsCount", "TypesAndMore", "Count", "NeedsCount"]);
+}
