@@ -16,7 +16,7 @@ use relais_plugin_api::{
 };
 
 /// The rules of a pass of a plugin as its record has them, none of which asks a function of the plugin. The host runs them,
-/// so that what is mended in its engine reaches plugins that were built before.
+/// so that a fix in its engine reaches plugins that were built before.
 pub(super) struct HostRules {
     rules: Rules,
     spec: &'static PassSpec,

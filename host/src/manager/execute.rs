@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
         };
         self.types_hold |= facts.establishes_types;
         if facts.establishes_types && is_alike {
-            // What passes left holds with types, too.
+            // The results of passes hold with types, too.
             self.left.values_mut().filter(|left| **left + 1 == version).for_each(|left| *left = version);
         }
         self.left.insert(pass, version);

@@ -309,7 +309,12 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
     instance.required.clear();
     let name = instance.facts.name.clone();
     let is_budget = fault.error.rec().code == OVER_BUDGET;
-    let instruments = pipeline.run.instruments.iter().filter(|(name, _)| is_budget && name == "budget");
+    let scoped = pipeline.nodes.iter().filter_map(|node| match node {
+        ResolvedStep::Scope { instruments, .. } => instruments.as_ref(),
+        _ => None,
+    });
+    let instruments = pipeline.run.instruments.iter().chain(scoped.flatten());
+    let instruments = instruments.filter(|(name, _)| is_budget && name == "budget");
     // A plugin that was fixed has another version: the previous one is in the facts.
     let plugins = pipeline.run.plugins.iter().map(|demand| {
         let is_chosen = demand.name == instance.facts.plugin && !demand.passes.is_empty();

@@ -49,7 +49,7 @@ pub(super) struct Known {
     pub analysis: String,
     pub depends: Depends,
     pub object: RArc<AnalysisObject>,
-    /// Whether it was computed again and compared, where that is asked for.
+    /// Whether it was computed again and compared, where that is requested.
     pub is_checked: bool,
 }
 

@@ -56,6 +56,7 @@ pub(crate) fn check_preserved(
     }
     Ok(())
 }
+
 fn body_name(module: &IRModule, function: &RArc<Function>) -> String {
     let mut globals = module.globals().iter();
     globals

@@ -7,6 +7,7 @@ use super::{
 use crate::words::nearest;
 use relais_plugin_api::{
     analysis::{AnalysisObject, BUILT_IN, BuiltInAnalysis, SubjectRec},
+    boundary::guard::caught,
     diagnostics::{Diagnostic, PassError},
     infer::TypeRelations,
     ir::IRModule,
@@ -280,8 +281,9 @@ pub trait Catalogue: Sync {
         of: &SubjectRec<'_>,
         _cx: &RunCx<'_>,
     ) -> Result<AnalysisObject, PassError> {
-        let built_in = built_in_analysis(&analysis.name).and_then(|built_in| (built_in.compute)(of));
-        built_in.ok_or_else(|| PassError::new(format_args!("nothing computes the analysis `{}`", analysis.name)))
+        let built_in = built_in_analysis(&analysis.name);
+        let computed = caught(|| built_in.and_then(|built_in| (built_in.compute)(of)))?;
+        computed.ok_or_else(|| PassError::new(format_args!("nothing computes the analysis `{}`", analysis.name)))
     }
 
     /// The type relations of operators, for one function.

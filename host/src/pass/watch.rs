@@ -14,8 +14,8 @@ type List = Vec<Arc<dyn PassInstrument>>;
 pub(crate) struct Watch {
     /// The contexts whose instruments watch.
     contexts: Vec<Arc<PassContext>>,
-    /// Those around them, of whose instruments only limits of the run watch: the deadlines of the others apply, and a result
-    /// that they do not accept is a failure (rule R9).
+    /// Those around them. Their limits of the run watch, too; the deadlines of their other instruments apply, and a result
+    /// that these do not accept is a failure (rule R9).
     around: Vec<Arc<PassContext>>,
     /// For each pass under way, the instruments that were told of its beginning: only they are told how it ends (rule
     /// R17).

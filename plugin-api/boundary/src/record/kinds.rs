@@ -68,7 +68,8 @@ pub struct Depends(pub u8);
 impl Depends {
     /// Everything.
     pub const EVERYTHING: Self = Self(0);
-    /// Nodes, operands, blocks and their order, but neither types nor names nor metadata.
+    /// Nodes, their operands and callees, blocks and their order; not types, attributes, values of constants, names or
+    /// metadata.
     pub const STRUCTURE: Self = Self(1);
 
     /// The name.

@@ -310,3 +310,17 @@ fn a_lock_has_the_plugins_of_the_instruments_of_scopes() {
     let lock = relais::lock::Lock::of(&spec, &REGISTRY, &[]).unwrap();
     assert!(lock.to_toml().contains("acme-rules"), "{}", lock.to_toml());
 }
+
+#[test]
+fn a_reproducer_of_a_scope_over_its_budget_fails_again() {
+    let budget = "instruments = [{ instrument = \"budget\", options = { nodes = 1 } }]";
+    let text = format!("steps = [{{ scope = [\"Total\"], {budget} }}]");
+    let resolve = |spec: &PipelineSpec| spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
+    let pipeline = resolve(&PipelineSpec::parse("p.toml", &text, &Disk).unwrap());
+    let failure = manager::run(&pipeline, &module(), &*REGISTRY, &ManagerOptions::default()).err().unwrap();
+    let folder = relais_tests::cli::folder("reproducer-of-a-scope").join("repro");
+    manager::Reproducer::write(&folder, &pipeline, &failure.report.faults[0], &*REGISTRY).unwrap();
+    let read = manager::Reproducer::read(&folder).unwrap();
+    let again = manager::run(&resolve(&read.pipeline), &read.module, &*REGISTRY, &ManagerOptions::default());
+    assert!(again.is_err(), "the budget is a part of it");
+}
