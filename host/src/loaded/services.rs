@@ -51,6 +51,9 @@ pub(super) struct Run<'a> {
     pub context: Arc<PassContext>,
     /// The context as encoded for plugins, once requested.
     encoded: OnceLock<Vec<u8>>,
+    /// The analyses of the module before the pass, by the names that it asked for: modules are compared global by global
+    /// otherwise, and each function may ask.
+    of_module: Mutex<BTreeMap<String, RArc<AnalysisObject>>>,
     /// The counts, by statistic; sums do not depend on which thread came first.
     counts: Vec<AtomicU64>,
 }
@@ -63,7 +66,16 @@ impl<'a> Run<'a> {
         statistics: &'a [StatisticRecord],
     ) -> Self {
         let counts = statistics.iter().map(|_| AtomicU64::new(0)).collect();
-        Self { cx, registry, plugin, statistics, context: PassContext::current(), encoded: OnceLock::new(), counts }
+        Self {
+            cx,
+            registry,
+            plugin,
+            statistics,
+            context: PassContext::current(),
+            encoded: OnceLock::new(),
+            of_module: Mutex::default(),
+            counts,
+        }
     }
 
     /// Whether a context is the one that the pass was run in, not one that it entered.
@@ -406,10 +418,22 @@ extern "C" fn analysis(
     of: &SubjectRec<'_>,
     only_known: u8,
 ) -> PassResult<RArc<AnalysisObject>> {
-    let run = state(data).run;
+    let CallState { run, module, .. } = state(data);
     let found = caught(|| {
         let cx = run.cx_in(&PassContext::current());
-        cx.analysis(&name, of, only_known != 0).map(ROption::from)
+        // The pass cannot change that one.
+        let is_own = of.as_module().is_some_and(|of| std::ptr::eq(of, *module));
+        let of_module = || run.of_module.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = is_own.then(|| of_module().get(name.as_str()).cloned()).flatten();
+        if let Some(known) = known {
+            cx.reused(&name);
+            return Ok(ROption::RSome(known));
+        }
+        let found = cx.analysis(&name, of, only_known != 0)?;
+        if let Some(found) = found.as_ref().filter(|_| is_own) {
+            of_module().insert(name.to_string(), found.clone());
+        }
+        Ok(ROption::from(found))
     });
     found.and_then(|found| found).into()
 }

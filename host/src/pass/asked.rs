@@ -102,6 +102,14 @@ impl RunCx<'_> {
         RunAnalyses { kept: self.nest.analyses.cloned(), verifies: self.nest.verify == Verify::Each }
     }
 
+    /// Notes that a result was given that is known already.
+    pub(crate) fn reused(&self, name: &str) {
+        let full = self.catalogue.analysis(name).map_or_else(|_| name.to_owned(), |facts| facts.name);
+        if let Some(kept) = self.nest.analyses {
+            kept.used(&full, AnalysisUse { reused: 1, ..AnalysisUse::default() });
+        }
+    }
+
     /// Returns an analysis, by its full or short name, of a function, a loop program or a module: computed, unless the run
     /// has a result that holds, or, if `only_known`, nothing then.
     ///

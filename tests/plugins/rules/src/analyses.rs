@@ -294,3 +294,10 @@ fn types_and_more(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     f.set_result(f.body(), call);
     Ok(())
 }
+
+/// Asks about the module from each function.
+#[function_pass(name = "acme.AskWholeOften", statistics(depth = "the depth, by function"))]
+fn ask_whole_often(_: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("depth", cx.analysis::<Whole>(cx.module())?.depth as usize);
+    Ok(())
+}

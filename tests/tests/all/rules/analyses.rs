@@ -196,3 +196,13 @@ fn r28_verification_computes_each_result_again_once() {
     let (_, report) = ran_as(&steps, Verify::Each).unwrap();
     assert_eq!(used(&report, "acme.Depth"), [2, 20, 0]);
 }
+
+#[test]
+fn r28_functions_may_all_ask_about_the_module() {
+    let module = functions(60, |_| false);
+    let (_, report) = run_toml("steps = [\"AskWholeOften\", \"AskWhole\"]", &module).unwrap();
+    let [computed, reused, _] = used(&report, "acme.Whole");
+    // Threads that ask at the same time compute it each.
+    assert!((1..60).contains(&computed) && computed + reused == 61, "{computed}, {reused}");
+    assert_eq!(count(&report, "AskWholeOften", "depth"), 60);
+}
