@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// Bindings of one block, with the values that they use and those that others use of them.
 ///
 /// ```
-/// use relais_plugin_api::{ir::{Analysis, BlockTree, Subgraph, Users}, prelude::*, text};
+/// use relais_plugin_api::{ir::{BlockTree, Subgraph, Users}, prelude::*, text};
 ///
 /// let text = "def @main(%x, %y) { %a = Relu(%x); %b = Add(%a, %y); %c = Neg(%b); %d = Mul(%c, %x); %d }";
 /// let module = text::parse_str(text).unwrap();

@@ -134,8 +134,8 @@ impl Analysis for Mislabelled {
 }
 
 /// Counts the calls in the longest chains, and how often they were known.
-#[function_pass(name = "acme.AskDepth", statistics(depth = "calls in the longest chains", known = "known before"))]
-fn ask_depth(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+#[function_pass(name = "acme.AskChain", statistics(depth = "calls in the longest chains", known = "known before"))]
+fn ask_chain(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     cx.count("known", usize::from(cx.known_analysis::<Depth>(edit)?.is_some()));
     cx.count("depth", cx.analysis::<Depth>(edit)?.greatest() as usize);
     Ok(())

@@ -41,22 +41,22 @@ fn fault(steps: &str, verify: Verify) -> String {
 
 #[test]
 fn r28_an_analysis_is_computed_once_for_a_function_and_shared_by_passes() {
-    let report = ran("\"AskDepth\", \"AskDepth\", \"Count\", \"AskDepth\"");
+    let report = ran("\"AskChain\", \"AskChain\", \"Count\", \"AskChain\"");
     // Each asks twice about each of two functions: without computing, and if need be with.
     assert_eq!(used(&report, "acme.Depth"), [2, 8, 0]);
-    assert_eq!(count(&report, "AskDepth", "depth"), 3 * (3 + 1));
-    assert_eq!(count(&report, "AskDepth", "known"), 4);
+    assert_eq!(count(&report, "AskChain", "depth"), 3 * (3 + 1));
+    assert_eq!(count(&report, "AskChain", "known"), 4);
 }
 
 #[test]
 fn r28_a_result_holds_for_the_functions_that_a_pass_did_not_change() {
-    let report = ran("\"AskDepth\", { pass = \"Shorten\" }, \"AskDepth\"");
+    let report = ran("\"AskChain\", { pass = \"Shorten\" }, \"AskChain\"");
     // Both were changed; without verification nothing tells that what the pass declares is wrong.
     assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
-    let report = ran("\"AskDepth\", \"ReluRelu\", \"DeepenAndAsk\", \"AskDepth\"");
+    let report = ran("\"AskChain\", \"ReluRelu\", \"DeepenAndAsk\", \"AskChain\"");
     assert_eq!(used(&report, "acme.Depth"), [4, 2, 0]);
     assert_eq!([count(&report, "DeepenAndAsk", "before"), count(&report, "DeepenAndAsk", "after")], [3 + 1, 4 + 2]);
-    assert_eq!(count(&report, "AskDepth", "depth"), 3 + 1 + 4 + 2);
+    assert_eq!(count(&report, "AskChain", "depth"), 3 + 1 + 4 + 2);
 }
 
 #[test]
@@ -72,15 +72,15 @@ fn r28_inferred_types_leave_what_depends_on_the_structure_alone() {
 
 #[test]
 fn r28_a_pass_preserves_what_it_declares() {
-    let report = ran("\"AskDepth\", \"Rename\", \"AskDepth\"");
+    let report = ran("\"AskChain\", \"Rename\", \"AskChain\"");
     assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
-    let (_, report) = ran_as("\"AskDepth\", \"Rename\", \"AskDepth\"", Verify::Each).unwrap();
+    let (_, report) = ran_as("\"AskChain\", \"Rename\", \"AskChain\"", Verify::Each).unwrap();
     assert_eq!(used(&report, "acme.Depth"), [2, 4, 2]);
 }
 
 #[test]
 fn r28_a_pass_that_does_not_preserve_what_it_declares_is_named() {
-    let message = fault("\"AskDepth\", \"Shorten\"", Verify::Each);
+    let message = fault("\"AskChain\", \"Shorten\"", Verify::Each);
     let says = "`acme.Shorten` declares that it preserves `acme.Depth`, and what it made of `@main` has another result";
     assert!(message.contains(says), "{message}");
     // Nothing was asked for, and nothing is preserved.
@@ -135,7 +135,7 @@ fn r28_a_plugin_reads_the_analyses_of_the_host() {
 #[test]
 fn r28_threads_share_results_and_count_the_same() {
     let module = functions(60, |_| false);
-    let spec = PipelineSpec::parse("p.toml", "steps = [\"AskDepth\", \"AskWhole\", \"AskDepth\"]", &Disk).unwrap();
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"AskChain\", \"AskWhole\", \"AskChain\"]", &Disk).unwrap();
     let pipeline = spec.resolve(&*REGISTRY).unwrap();
     for _ in 0..3 {
         let (_, report) = manager::run(&pipeline, &module, &*REGISTRY, &ManagerOptions::default()).unwrap();
@@ -192,7 +192,7 @@ fn r28_analyses_that_need_themselves_end() {
 
 #[test]
 fn r28_verification_computes_each_result_again_once() {
-    let steps = ["\"AskDepth\""; 6].join(", ");
+    let steps = ["\"AskChain\""; 6].join(", ");
     let (_, report) = ran_as(&steps, Verify::Each).unwrap();
     assert_eq!(used(&report, "acme.Depth"), [2, 20, 0]);
 }
