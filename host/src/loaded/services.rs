@@ -51,9 +51,9 @@ pub(super) struct Run<'a> {
     pub context: Arc<PassContext>,
     /// The context as encoded for plugins, once requested.
     encoded: OnceLock<Vec<u8>>,
-    /// The analyses of the module before the pass, by the names that it asked for: modules are compared global by global
+    /// The analyses of the module before the pass, by the names that it asked for, with their full ones: modules are compared global by global
     /// otherwise, and each function may ask.
-    of_module: Mutex<BTreeMap<String, RArc<AnalysisObject>>>,
+    of_module: Mutex<BTreeMap<String, (String, RArc<AnalysisObject>)>>,
     /// The counts, by statistic; sums do not depend on which thread came first.
     counts: Vec<AtomicU64>,
 }
@@ -425,13 +425,14 @@ extern "C" fn analysis(
         let is_own = of.as_module().is_some_and(|of| std::ptr::eq(of, *module));
         let of_module = || run.of_module.lock().unwrap_or_else(PoisonError::into_inner);
         let known = is_own.then(|| of_module().get(name.as_str()).cloned()).flatten();
-        if let Some(known) = known {
-            cx.reused(&name);
+        if let Some((full, known)) = known {
+            cx.reused(&full);
             return Ok(ROption::RSome(known));
         }
         let found = cx.analysis(&name, of, only_known != 0)?;
         if let Some(found) = found.as_ref().filter(|_| is_own) {
-            of_module().insert(name.to_string(), found.clone());
+            let full = cx.catalogue.analysis(&name).map_or_else(|_| name.to_string(), |facts| facts.name);
+            of_module().insert(name.to_string(), (full, found.clone()));
         }
         Ok(ROption::from(found))
     });

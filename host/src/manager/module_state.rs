@@ -82,8 +82,8 @@ impl ModuleState {
     ) -> Result<Taken, PassError> {
         let changed = self.changed(&new)?;
         let began = Instant::now();
-        let n_loops = self.settle_prims(&mut new, &changed.now)?;
         let mut touched = Touched::default();
+        let n_loops = self.settle_prims(&mut new, &changed.now, &mut touched)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let before = index(&self.module);
         let one = |(name, function): &mut (&str, &mut RArc<Function>)| settle(name, function, catalogue, &before);
@@ -98,10 +98,6 @@ impl ModuleState {
             touched.typed.extend(is_typed.then_some(name));
         }
         touched.typed.extend(self.retype_callers(&mut new, &changed.now, catalogue)?);
-        // Compacting and typing loop programs is not told apart.
-        let prims =
-            new.globals().iter().filter(|it| it.prim_func().is_some() && changed.now.contains(it.name.as_str()));
-        touched.compacted.extend(prims.map(|it| it.name.to_string()));
         checks::callees(&self.module, &new, |name| changed.now.contains(name))?;
         if interface == Interface::Kept {
             checks::interface(&self.module, &new, &mut *catalogue.relations())?;
@@ -133,17 +129,28 @@ impl ModuleState {
     ///
     /// # Errors
     /// Returns an error if one of them breaks a rule, unless it did so before.
-    fn settle_prims(&self, new: &mut IRModule, changed: &HashSet<String>) -> Result<u64, PassError> {
+    fn settle_prims(
+        &self,
+        new: &mut IRModule,
+        changed: &HashSet<String>,
+        touched: &mut Touched,
+    ) -> Result<u64, PassError> {
         if !new.globals().iter().any(|global| global.prim_func().is_some() && changed.contains(global.name.as_str())) {
             return Ok(0);
         }
         let mut prims: Vec<_> = new.prim_funcs_mut().filter(|(name, _)| changed.contains(*name)).collect();
         let one = |(_, prim): &mut (&str, &mut RArc<Function>)| {
             let prim = RArc::make_mut(prim);
-            compact(prim);
+            let is_compacted = compact(prim);
             infer_prim(prim);
+            is_compacted
         };
-        spread(|| prims.par_iter_mut().for_each(one));
+        let compacted: Vec<bool> = spread(|| prims.par_iter_mut().map(one).collect());
+        for ((name, _), is_compacted) in prims.iter().zip(compacted) {
+            touched.compacted.extend(is_compacted.then(|| (*name).to_owned()));
+            // All types of a loop program are inferred again.
+            touched.typed.insert((*name).to_owned());
+        }
         let n_calls = prims.iter().map(|(_, prim)| n_calls(prim)).sum();
         checks::made_prims(&self.module, new, |name| changed.contains(name))?;
         Ok(n_calls)

@@ -102,11 +102,10 @@ impl RunCx<'_> {
         RunAnalyses { kept: self.nest.analyses.cloned(), verifies: self.nest.verify == Verify::Each }
     }
 
-    /// Notes that a result was given that is known already.
+    /// Notes that a result was given that is known already, of an analysis by its full name.
     pub(crate) fn reused(&self, name: &str) {
-        let full = self.catalogue.analysis(name).map_or_else(|_| name.to_owned(), |facts| facts.name);
         if let Some(kept) = self.nest.analyses {
-            kept.used(&full, AnalysisUse { reused: 1, ..AnalysisUse::default() });
+            kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() });
         }
     }
 
@@ -125,7 +124,7 @@ impl RunCx<'_> {
         let verifies = self.nest.verify == Verify::Each;
         // By its full name first, which needs no search.
         if let Some(known) = kept.and_then(|kept| kept.find(name, of)).filter(|known| !verifies || known.is_checked) {
-            kept.inspect(|kept| kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() }));
+            self.reused(name);
             return Ok(Some(known.object));
         }
         let facts = self.catalogue.analysis(name).map_err(|none| none.of_analysis(name))?;
@@ -143,7 +142,7 @@ impl RunCx<'_> {
                     self.check_again(&facts, of, &known.object)?;
                     kept.checked(name, of);
                 }
-                kept.used(name, AnalysisUse { reused: 1, ..AnalysisUse::default() });
+                self.reused(name);
             }
             return Ok(known.map(|known| known.object));
         }

@@ -4,7 +4,7 @@ use super::{LocalCall, call_cx, is_full_or_short, state};
 use crate::{
     abi::{
         HostData, PassResult,
-        analysis::{AnalysisObject, SubjectKind, SubjectRec},
+        analysis::{AnalysisObject, SubjectRec},
     },
     analysis::BUILT_IN,
     entry::{Item, registrations},
@@ -30,11 +30,10 @@ impl Known {
         };
         let is_same_module = match (&self.module, of.as_module()) {
             (Some(own), Some(of)) => {
-                let (own_attrs, of_attrs) = (&own.attrs, &of.attrs);
-                let (own, of) = (own.globals(), of.globals());
-                let is_same =
-                    own.len() == of.len() && own.iter().zip(of).all(|(a, b)| a.name == b.name && a.is_same(b));
-                is_same && own_attrs == of_attrs
+                let mut pairs = own.globals().iter().zip(of.globals());
+                own.globals().len() == of.globals().len()
+                    && pairs.all(|(a, b)| a.name == b.name && a.is_same(b))
+                    && own.attrs == of.attrs
             }
             (own, of) => own.is_none() && of.is_none(),
         };
@@ -74,8 +73,7 @@ fn find(
         return Err(PassError::new(format_args!("no analysis `{name}` is linked")));
     };
     if subject != of.kind() {
-        let kind = if subject == SubjectKind::MODULE { "module" } else { "function" };
-        return Err(PassError::new(format_args!("`{name}` is an analysis of a {kind}")));
+        return Err(PassError::new(format_args!("`{name}` is an analysis of a {}", subject.name())));
     }
     let known = || call.local.known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known().iter().find(|known| known.is_of(name, of)) {

@@ -301,3 +301,20 @@ fn ask_whole_often(_: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     cx.count("depth", cx.analysis::<Whole>(cx.module())?.depth as usize);
     Ok(())
 }
+
+/// Counts how often the users of loop programs were known.
+#[prim_func_pass(name = "acme.AskUsersOfPrims", statistics(known = "known before"))]
+fn ask_users_of_prims(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("known", usize::from(cx.known_analysis::<Users>(edit)?.is_some()));
+    cx.analysis::<Users>(edit).map(drop)
+}
+
+/// Gives loop programs a fact that changes no structure.
+#[prim_func_pass(name = "acme.NotePrims", preserves = ["structure"])]
+fn note_prims(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function_mut();
+    let first = f.params()[0];
+    let name = format!("{}_", f.name(first));
+    f.set_name(first, &name);
+    Ok(())
+}

@@ -178,6 +178,7 @@ fn r28_nothing_holds_for_an_arena_with_other_numbers_or_other_types() {
         for verify in [Verify::Off, Verify::Each] {
             let (_, report) = ran_as(steps, verify).unwrap_or_else(|error| panic!("{steps}: {error}"));
             assert_eq!(count(&report, "CheckKnown", "wrong"), 0, "{steps}");
+            assert!(used(&report, "acme.Typed")[0] >= 2, "it was compared: {steps}");
         }
     }
 }
@@ -205,4 +206,23 @@ fn r28_functions_may_all_ask_about_the_module() {
     // Threads that ask at the same time compute it each.
     assert!((1..60).contains(&computed) && computed + reused == 61, "{computed}, {reused}");
     assert_eq!(count(&report, "AskWholeOften", "depth"), 60);
+}
+
+#[test]
+fn r28_results_for_loop_programs_hold_as_those_for_functions() {
+    let module = parse(
+        "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %a = Relu(%x);\n  %a\n}\n\
+         prim @k(%n: Tensor[(), int64]) -> (%y: Tensor[(2), int64]) {\n  %y[0] = %n[];\n}\n",
+    );
+    let known = |between: &str, verify: Verify| {
+        let text = format!("steps = [\"AskUsersOfPrims\", {between}, \"AskUsersOfPrims\"]");
+        let pipeline = PipelineSpec::parse("p.toml", &text, &Disk).unwrap().resolve(&*REGISTRY).unwrap();
+        let options = ManagerOptions { verify: Some(verify), ..ManagerOptions::default() };
+        let (_, report) = manager::run(&pipeline, &module, &*REGISTRY, &options).unwrap_or_else(|it| panic!("{it}"));
+        (count(&report, "AskUsersOfPrims", "known"), used(&report, "relais.Users"))
+    };
+    for verify in [Verify::Off, Verify::Each] {
+        assert_eq!(known("\"NotePrims\"", verify), (1, [1, 2, 1]), "it preserves the structure");
+        assert_eq!(known("\"EditGlobals\"", verify).1[2], 0, "it declares nothing");
+    }
 }
