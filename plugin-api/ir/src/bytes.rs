@@ -90,6 +90,14 @@ impl Blob {
         Some(FileSlice { path: path.as_str(), stamp: source.stamp(), start: self.start })
     }
 
+    /// All bytes of its source, with a number that only this source has while it is alive; `None` if it has none.
+    pub(crate) fn whole(&self) -> Option<(usize, Self)> {
+        let source = self.source.as_ref().into_option()?;
+        let len = source.bytes().len() as u64;
+        let whole = Self { source: ROption::RSome(source.clone()), start: 0, len, inline: [0; INLINE] };
+        Some((std::ptr::from_ref(&**source) as usize, whole))
+    }
+
     /// Where in its source this slice starts.
     pub fn start(&self) -> u64 {
         self.start

@@ -12,7 +12,7 @@ mod tables;
 mod tests;
 pub(crate) mod types;
 
-pub(super) use raw::Parts;
+pub(super) use raw::{FunctionLists, Parts};
 
 use super::{
     node::{self, attr_kind, flag, is_leaf, kind, list_policy, table, table_policy},

@@ -45,7 +45,8 @@
 //! 36. `equal`: structural equality
 //! 37. `subgraph`: parts of a block
 //! 38. `verify`: everything that is wrong with a module
-//! 39. `wild`: random modules, for tests
+//! 39. `ship`: functions and modules as bytes
+//! 40. `wild`: random modules, for tests
 
 mod agree;
 mod analysis;
@@ -79,6 +80,7 @@ pub mod prim;
 mod prim_builder;
 #[cfg(test)]
 mod properties;
+pub mod ship;
 mod subgraph;
 mod tensor;
 pub mod text;

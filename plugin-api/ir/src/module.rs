@@ -98,6 +98,16 @@ impl ModuleAttr {
         }
     }
 
+    /// Kind, integer, bytes and tensors, whichever of them the kind has.
+    pub(crate) fn stored(&self) -> (u8, i64, &[u8], &[Tensor]) {
+        (self.kind, self.int, &self.bytes, &self.tensors)
+    }
+
+    /// An attribute of what [`stored`](Self::stored) returns.
+    pub(crate) fn from_stored(name: &str, kind: u8, int: i64, bytes: &[u8], tensors: Vec<Tensor>) -> Self {
+        Self { name: name.into(), kind, int, bytes: bytes.into(), tensors: tensors.into() }
+    }
+
     /// The integer.
     pub fn as_int(&self) -> Option<i64> {
         (self.kind == module_attr_kind::INT).then_some(self.int)
@@ -143,6 +153,16 @@ impl IRModule {
     /// A module without functions.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A module without functions that follows one of another version.
+    pub(crate) fn from_parts(version: u64, reserved: [u64; 4]) -> Self {
+        Self { version: version + 1, reserved, ..Self::default() }
+    }
+
+    /// The reserved words.
+    pub(crate) fn reserved(&self) -> &[u64] {
+        &self.reserved
     }
 
     /// All globals, in order.

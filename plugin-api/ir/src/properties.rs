@@ -1,6 +1,7 @@
 //! Properties of the text form and the verifier, on random modules.
 
 use crate::{
+    ship::Ship,
     text::{self, Large, PrintOptions, SideFile},
     wild::{self, Tape},
     *,
@@ -78,6 +79,70 @@ proptest! {
         } else if !faults.iter().any(|fault| fault.code.as_str().starts_with("V0")) {
             // Broken as a program, but readable: a message may show all of it.
             text::print_function("f", &function, &PrintOptions::default());
+        }
+    }
+
+    #[test]
+    fn what_is_shipped_comes_back(bytes in vec(any::<u8>(), 0..600)) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let printed = text::print(&module, &PrintOptions::default());
+        let ship = Ship::module(&module);
+        // As nobody knows it: none of its functions is one that was sent.
+        let again = ship.module_back(ship.bytes(), &IRModule::new()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(&printed, &text::print(&again, &PrintOptions::default()));
+        prop_assert!(equal(&module, &again).is_ok());
+        let faults = verify(&again);
+        prop_assert!(faults.is_empty(), "{}", shown(&faults));
+        let second = Ship::module(&again);
+        prop_assert_eq!(ship.bytes(), second.bytes());
+        // As it is known: they are the same objects.
+        let again = ship.module_back(ship.bytes(), &module).unwrap();
+        prop_assert!(module.globals().iter().zip(again.globals()).all(|(before, after)| before.is_same(after)));
+        for (_, function) in module.bodies() {
+            let ship = Ship::function(function);
+            let again = ship.function_back(ship.bytes(), function).unwrap();
+            prop_assert!(equal_functions(function, &again).is_ok());
+            // It can be changed: what was interned is found, and what is new is added.
+            let mut again = again;
+            for (id, op) in function.ops().iter().enumerate() {
+                let [domain, name, overload] = [op.domain, op.name, op.overload].map(|id| function.str(id));
+                prop_assert_eq!(again.add_op(domain, name, overload, op.version), OpId(id as u32));
+            }
+            for id in (0..function.n_types()).map(TypeId::from_index) {
+                prop_assert_eq!(again.add_type(again.clone().ty(id)), id);
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_back_damaged_is_refused_or_can_be_used(
+        bytes in vec(any::<u8>(), 0..300),
+        damage in vec((any::<prop::sample::Index>(), prop_oneof![any::<u32>(), 0u32..40]), 1..4),
+        cut in prop_oneof![4 => Just(None), 1 => any::<prop::sample::Index>().prop_map(Some)],
+    ) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let function = module.main().unwrap();
+        let (ship, whole) = (Ship::function(function), Ship::module(&module));
+        for (ship, is_module) in [(ship, false), (whole, true)] {
+            let mut back = ship.bytes().to_vec();
+            for (at, word) in &damage {
+                let at = at.index(back.len() / 4) * 4;
+                back[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            back.truncate(cut.map_or(back.len(), |cut| cut.index(back.len())));
+            let read = if is_module {
+                ship.module_back(&back, &module)
+            } else {
+                ship.function_back(&back, function).map(|f| {
+                    let mut module = module.clone();
+                    module.set_function(MAIN, f);
+                    module
+                })
+            };
+            let Ok(read) = read else { continue };
+            let faults = verify(&read);
+            prop_assert!(!faults.iter().any(|fault| fault.code.as_str().starts_with("V0")), "{}", shown(&faults));
+            text::print(&read, &PrintOptions::default());
         }
     }
 

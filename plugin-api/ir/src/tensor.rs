@@ -245,6 +245,30 @@ impl Tensor {
         Ok(Self::new(self.inner.elem, self.inner.storage, dims, self.inner.data.clone()))
     }
 
+    /// The form in which the elements are stored, and their bytes.
+    pub(crate) fn stored(&self) -> (u8, &Blob) {
+        (self.inner.storage, &self.inner.data)
+    }
+
+    /// A tensor of what [`stored`](Self::stored) and [`encoded`](Self::encoded) return.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are not those of a tensor.
+    pub(crate) fn from_stored(
+        storage: u8,
+        elem: ElemType,
+        dims: &[u64],
+        data: Blob,
+        encoded: Blob,
+    ) -> Result<Self, TensorError> {
+        let tensor = match storage {
+            storage::DENSE => Self::dense(elem, dims, data),
+            storage::SPLAT => Self::splat(elem, dims, &data),
+            form => Ok(Self::opaque(form, elem, dims, data)),
+        };
+        Ok(if encoded.is_empty() { tensor? } else { tensor?.with_encoded(encoded) })
+    }
+
     /// Element type.
     pub fn elem(&self) -> ElemType {
         self.inner.elem

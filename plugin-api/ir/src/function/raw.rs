@@ -2,6 +2,7 @@
 //! ids.
 
 use super::*;
+use std::collections::HashMap;
 
 /// Everything in the arena, as slices.
 pub(crate) struct Parts<'a> {
@@ -20,6 +21,26 @@ pub(crate) struct Parts<'a> {
     pub lists: &'a [SideList],
     /// The indices of strings, types and operators.
     pub indices: [&'a InternTable; 3],
+    pub reserved: &'a [u64],
+    pub root: NodeId,
+}
+
+/// Everything in an arena but the indices, as lists that were read and are not checked.
+pub(crate) struct FunctionLists {
+    pub nodes: Vec<NodeRec>,
+    pub pool: Vec<NodeId>,
+    pub attrs: Vec<AttrRec>,
+    pub words: Vec<u32>,
+    pub blocks: Vec<BlockRec>,
+    pub ops: Vec<OpRec>,
+    pub types: Vec<TypeRec>,
+    pub type_words: Vec<u32>,
+    pub type_dims: Vec<DimRec>,
+    pub strings: Vec<u8>,
+    pub tensors: Vec<Tensor>,
+    pub tables: Vec<SideTable>,
+    pub lists: Vec<SideList>,
+    pub reserved: [u64; 8],
     pub root: NodeId,
 }
 
@@ -104,8 +125,85 @@ impl Function {
             tables: self.tables.as_slice(),
             lists: self.lists.as_slice(),
             indices: [&self.string_index, &self.type_index, &self.op_index],
+            reserved: &self.reserved,
             root: self.root,
         }
+    }
+
+    /// A function of lists that are not checked, and without indices: nothing may be added to it before
+    /// [`index_again`](Self::index_again).
+    pub(crate) fn from_lists(lists: FunctionLists) -> Self {
+        let mut constants = ConstantTable::default();
+        lists.tensors.into_iter().for_each(|tensor| constants.push(tensor));
+        constants.share();
+        // Only who allocated the room knows of it.
+        let blocks = lists.blocks.into_iter().map(|block| BlockRec { room: block.len, ..block });
+        Self {
+            nodes: lists.nodes.into(),
+            pool: lists.pool.into(),
+            attrs: lists.attrs.into(),
+            words: lists.words.into(),
+            blocks: blocks.collect(),
+            ops: lists.ops.into(),
+            types: lists.types.into(),
+            type_words: lists.type_words.into(),
+            type_dims: lists.type_dims.into(),
+            constants,
+            strings: lists.strings.into(),
+            tables: lists.tables.into(),
+            lists: lists.lists.into(),
+            string_index: InternTable::default(),
+            type_index: InternTable::default(),
+            op_index: InternTable::default(),
+            root: lists.root,
+            reserved: lists.reserved,
+        }
+    }
+
+    /// Makes the indices again, for a function whose arena was checked. Names that are looked up get one id each, whoever
+    /// added them.
+    ///
+    /// # Errors
+    /// Returns an error if two types or two operators are equal.
+    pub(crate) fn index_again(&mut self) -> Result<(), String> {
+        self.string_index = InternTable::default();
+        self.index_string(StrId::EMPTY);
+        let mut known: HashMap<StrId, StrId> = HashMap::new();
+        let mut one = |f: &mut Self, id: StrId| *known.entry(id).or_insert_with(|| f.index_string(id));
+        for at in 0..self.ops.len() {
+            let OpRec { domain, name, overload, .. } = self.ops[at];
+            let [domain, name, overload] = [domain, name, overload].map(|id| one(self, id));
+            self.ops[at] = OpRec { domain, name, overload, ..self.ops[at] };
+        }
+        for at in 0..self.type_dims.len() {
+            if let Dim::Symbol(name) = self.type_dims[at].into() {
+                self.type_dims[at] = Dim::Symbol(one(self, name)).into();
+            }
+        }
+        for at in 0..self.types.len() {
+            let rec = self.types[at];
+            if rec.kind == type_kind::OPAQUE {
+                let [a, b] = [rec.a, rec.b].map(|id| one(self, StrId(id)).0);
+                self.types[at] = TypeRec { a, b, ..rec };
+            }
+        }
+        for at in 0..self.nodes.len() {
+            let rec = self.nodes[at];
+            if rec.kind == kind::GLOBAL_VAR {
+                self.nodes[at].a = one(self, StrId(rec.a)).0;
+            }
+            let Some(head) = rec.c.checked_sub(1) else { continue };
+            let first = head as usize + 1;
+            for at in first..first + self.attrs[head as usize].a as usize {
+                let AttrRec { name, kind, a, .. } = self.attrs[at];
+                self.attrs[at].name = one(self, name);
+                if kind == attr_kind::REF {
+                    self.attrs[at].a = one(self, StrId(a)).0;
+                }
+            }
+        }
+        self.index_types()?;
+        self.index_ops()
     }
 }
 

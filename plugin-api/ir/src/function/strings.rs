@@ -39,12 +39,27 @@ impl Function {
             return id;
         }
         let id = self.add_string(string.as_bytes());
+        self.insert_string(id, hash);
+        id
+    }
+
+    fn insert_string(&mut self, id: StrId, hash: u64) {
         let strings = &self.strings;
         self.string_index.insert(hash, id.0, |id| {
             let pool = &strings.as_slice()[id as usize..];
             let len = node::word(Some(pool)) as usize;
             Hash64::new().bytes(&pool[4..4 + len]).finish()
         });
+    }
+
+    /// The id of the string that is equal to one of the pool and interned: that one if there is none.
+    pub(super) fn index_string(&mut self, id: StrId) -> StrId {
+        let hash = Hash64::new().bytes(self.bytes(id)).finish();
+        let bytes = self.bytes(id);
+        if let Some(known) = self.string_index.find(hash, |known| self.bytes(StrId(known)) == bytes) {
+            return StrId(known);
+        }
+        self.insert_string(id, hash);
         id
     }
 

@@ -26,13 +26,34 @@ impl Function {
         }
         let id = next_id(self.types.len());
         self.types.push(rec);
+        self.insert_type(id, hash);
+        TypeId(id)
+    }
+
+    fn insert_type(&mut self, id: u32, hash: u64) {
         let mut index = std::mem::take(&mut self.type_index);
         index.insert(hash, id, |id| {
             let (rec, dims, parts) = self.type_parts(id);
             hash_type(rec, dims, parts)
         });
         self.type_index = index;
-        TypeId(id)
+    }
+
+    /// Makes the index of types.
+    ///
+    /// # Errors
+    /// Returns an error if two are equal.
+    pub(super) fn index_types(&mut self) -> Result<(), String> {
+        self.type_index = InternTable::default();
+        for id in 0..next_id(self.types.len()) {
+            let (rec, dims, parts) = self.type_parts(id);
+            let hash = hash_type(rec, dims, parts);
+            if let Some(first) = self.find_encoded(hash, rec, dims, parts) {
+                return Err(format!("{first} and {} are the same type", TypeId(id)));
+            }
+            self.insert_type(id, hash);
+        }
+        Ok(())
     }
 
     /// The id of a type, when the function has it.

@@ -1,0 +1,77 @@
+//! The ship format: functions and modules as bytes, for code that knows no type of this library.
+//!
+//! A header of 64 bytes is followed by a directory and by the lists of the arena, as they lie, little-endian, at multiples of
+//! 64 bytes; `docs/abi.md` describes each. Tensors refer to bytes that are not copied: they go beside what is shipped.
+//! What comes back is not believed: every range and every id is checked before it is used.
+
+mod layout;
+mod read;
+mod write;
+
+pub use layout::{ALIGNMENT, FORMAT, HERE, MAGIC, ship_list, shipped};
+
+use super::*;
+use read::{Sent, tensors_of};
+use std::fmt;
+use write::SharedBytes;
+
+/// A function or a module as bytes, with the bytes that its tensors refer to.
+pub struct Ship {
+    bytes: Vec<u8>,
+    shared: Vec<Blob>,
+}
+
+/// Why bytes are not what they should be. Its `Display` goes on after "what it gave back cannot be read: ".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShipError(String);
+
+impl fmt::Display for ShipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ShipError {}
+
+impl Ship {
+    /// Ships a function.
+    pub fn function(function: &Function) -> Self {
+        let mut shared = SharedBytes::default();
+        Self { bytes: write::function(function, &mut shared), shared: shared.into_vec() }
+    }
+
+    /// Ships a module.
+    pub fn module(module: &IRModule) -> Self {
+        let mut shared = SharedBytes::default();
+        Self { bytes: write::module(module, &mut shared), shared: shared.into_vec() }
+    }
+
+    /// What is shipped.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes that it refers to, by number.
+    pub fn shared(&self) -> &[Blob] {
+        &self.shared
+    }
+
+    /// Reads the function that came back for the one that was sent. It can be read, walked and printed; whether it is a
+    /// program is for [`verify_function`] to say.
+    ///
+    /// # Errors
+    /// Returns an error that says what is wrong with the bytes.
+    pub fn function_back(&self, bytes: &[u8], sent: &Function) -> Result<Function, ShipError> {
+        let sent = Sent { bytes: &self.bytes, tensors: tensors_of(sent), shared: &self.shared };
+        read::function(bytes, &sent).map_err(ShipError)
+    }
+
+    /// Reads the module that came back for the one that was sent: functions that are as they were are the same objects.
+    ///
+    /// # Errors
+    /// Returns an error that says what is wrong with the bytes.
+    pub fn module_back(&self, bytes: &[u8], sent: &IRModule) -> Result<IRModule, ShipError> {
+        let before = Sent { bytes: &self.bytes, tensors: Vec::new(), shared: &self.shared };
+        read::module(bytes, &before, sent).map_err(ShipError)
+    }
+}

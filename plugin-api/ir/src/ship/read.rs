@@ -1,0 +1,304 @@
+//! Reading what was shipped. Whoever wrote it is not believed.
+
+use super::layout::*;
+use crate::{
+    Blob, ElemType, Function, IRModule, ModuleAttr, NodeId, RArc, SideList, SideTable, Source, Tensor,
+    function::FunctionLists, verify_arena,
+};
+use std::{collections::HashMap, ops::Range};
+
+/// The entries and lists of what was shipped: every one is within the bytes, and each of those that there is one of is
+/// there once.
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    root: NodeId,
+    entries: Vec<Entry>,
+    keys: &'a [u8],
+}
+
+/// The size of the elements of a list that has one entry at most; `None` for the others.
+fn single(list: u32) -> Option<usize> {
+    Some(match list {
+        ship_list::NODES | ship_list::ATTRS => 16,
+        ship_list::BLOCKS | ship_list::OPS => 20,
+        ship_list::TYPES => 12,
+        ship_list::POOL | ship_list::WORDS | ship_list::TYPE_WORDS => 4,
+        ship_list::TYPE_DIMS | ship_list::SIZES | ship_list::RESERVED => 8,
+        ship_list::TENSORS => TensorRec::SIZE,
+        ship_list::STRINGS | ship_list::DATA | ship_list::KEYS => 1,
+        _ => return None,
+    })
+}
+
+impl<'a> Reader<'a> {
+    /// Reads header and directory.
+    pub fn new(bytes: &'a [u8], kind: u32) -> Result<Self, String> {
+        let header = bytes.get(..Header::SIZE).ok_or("it is shorter than a header")?;
+        let header = Header::get(header);
+        if header.magic != u64::from_le_bytes(MAGIC) {
+            return Err("it does not begin with `\\x89RelShip`".into());
+        }
+        if header.format != FORMAT {
+            return Err(format!("it is of format {}, and format {FORMAT} is read here", header.format));
+        }
+        if header.kind != kind {
+            return Err(format!("it is of kind {} where {kind} is asked for", header.kind));
+        }
+        if header.len != bytes.len() as u64 {
+            return Err(format!("its header says {} bytes, and it has {}", header.len, bytes.len()));
+        }
+        let len = (header.n_lists as usize).checked_mul(Entry::SIZE);
+        let directory = len.and_then(|len| bytes[Header::SIZE..].get(..len));
+        let directory = directory.ok_or_else(|| format!("it has no room for {} lists", header.n_lists))?;
+        let mut this = Self { bytes, root: header.root, entries: get_all(directory), keys: &[] };
+        this.check()?;
+        this.keys = this.list(ship_list::KEYS);
+        for entry in &this.entries {
+            this.key(entry)?;
+        }
+        Ok(this)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let mut seen = 0u64;
+        // Lists have places of their own, so together they are no longer than the whole.
+        let mut room = self.bytes.len() as u64;
+        for &Entry { list, size, offset, len, .. } in &self.entries {
+            let end = offset.checked_add(len);
+            let is_inside = end.is_some_and(|end| end <= self.bytes.len() as u64) && offset % ALIGNMENT as u64 == 0;
+            room = room.checked_sub(len).filter(|_| is_inside).ok_or_else(|| {
+                format!("list {list} is {len} bytes from byte {offset} on, of {}", self.bytes.len())
+            })?;
+            match single(list) {
+                Some(expected) if size as usize != expected || len % expected as u64 != 0 => {
+                    return Err(format!("list {list} has {len} bytes, {size} each, where each has {expected}"));
+                }
+                Some(_) if seen & 1 << list != 0 => return Err(format!("list {list} is there twice")),
+                Some(_) => seen |= 1 << list,
+                None if list & ship_list::CRITICAL != 0 => {
+                    return Err(format!("its list {list:#x} is of a later version, and nothing can be read without it"));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes_of(&self, entry: &Entry) -> &'a [u8] {
+        &self.bytes[entry.offset as usize..][..entry.len as usize]
+    }
+
+    /// The bytes of a list of which there is one.
+    fn list(&self, list: u32) -> &'a [u8] {
+        self.entries.iter().find(|entry| entry.list == list).map_or(&[], |entry| self.bytes_of(entry))
+    }
+
+    fn records<R: Record>(&self, list: u32) -> Vec<R> {
+        get_all(self.list(list))
+    }
+
+    fn all(&self, list: u32) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.list == list)
+    }
+
+    fn key(&self, entry: &Entry) -> Result<&'a str, String> {
+        let key = self.keys.get(entry.key as usize..).and_then(|rest| rest.get(..entry.key_len as usize));
+        let key = key.and_then(|key| std::str::from_utf8(key).ok());
+        key.ok_or_else(|| format!("the key of a list {} is out of range or not UTF-8", entry.list))
+    }
+
+    fn kind(entry: &Entry) -> Result<u8, String> {
+        u8::try_from(entry.kind).map_err(|_| format!("a list {} is of kind {}", entry.list, entry.kind))
+    }
+
+    fn reserved<const N: usize>(&self) -> Result<[u64; N], String> {
+        match self.records::<u64>(ship_list::RESERVED) {
+            words if words.is_empty() => Ok([0; N]),
+            words => words.try_into().map_err(|_| format!("there are not {N} reserved words")),
+        }
+    }
+
+    fn side_lists(&self) -> Result<Vec<SideList>, String> {
+        let list = |entry: &Entry| {
+            let list = SideList::new(self.key(entry)?, entry.size, Self::kind(entry)?);
+            Ok(SideList { bytes: self.bytes_of(entry).into(), ..list })
+        };
+        self.all(ship_list::LIST).map(list).collect()
+    }
+}
+
+/// What was sent, so that what comes back as it was is not read again.
+pub struct Sent<'a> {
+    /// The bytes of a function; empty if none was sent.
+    pub bytes: &'a [u8],
+    /// Its constants, by number.
+    pub tensors: Vec<Tensor>,
+    /// The shared bytes, by number.
+    pub shared: &'a [Blob],
+}
+
+/// The tensors of a list.
+struct TensorReader<'a> {
+    sent: &'a Sent<'a>,
+    sent_recs: &'a [u8],
+    sent_sizes: &'a [u8],
+    sizes: Vec<u64>,
+    data: Blob,
+}
+
+impl<'a> TensorReader<'a> {
+    fn new(reader: &Reader<'_>, sent: &'a Sent<'a>) -> Self {
+        let before = Reader::new(sent.bytes, shipped::FUNCTION).ok();
+        let list = |list| before.as_ref().map_or(&[][..], |before| before.list(list));
+        let (sent_recs, sent_sizes) = (list(ship_list::TENSORS), list(ship_list::SIZES));
+        // What is in the data is compared by its place alone.
+        let is_same_data = list(ship_list::DATA) == reader.list(ship_list::DATA);
+        Self {
+            sent,
+            sent_recs: if is_same_data { sent_recs } else { &[] },
+            sent_sizes,
+            sizes: reader.records(ship_list::SIZES),
+            data: Blob::from(reader.list(ship_list::DATA)),
+        }
+    }
+
+    fn place(&self, place: Place) -> Result<Blob, String> {
+        let of = match place.of {
+            HERE => Some(&self.data),
+            of => self.sent.shared.get(of as usize),
+        };
+        let blob = of.and_then(|blob| blob.slice(place.start, place.len));
+        let blob = blob.ok_or_else(|| {
+            let Place { of, start, len } = place;
+            format!("{len} bytes from byte {start} on of the bytes {of}, which are not there")
+        })?;
+        // The few bytes that a blob can hold itself do not keep the rest in memory.
+        Ok(if place.of == HERE && place.len <= 32 { Blob::from(&*blob) } else { blob })
+    }
+
+    fn tensor(&self, at: usize, bytes: &[u8]) -> Result<Tensor, String> {
+        let rec = TensorRec::get(bytes);
+        let fault = |why: &dyn std::fmt::Display| format!("tensor {at}: {why}");
+        let dims = self.sizes.get(rec.dims as usize..).and_then(|rest| rest.get(..rec.rank as usize));
+        let dims = dims.ok_or_else(|| fault(&"its dimensions are out of range"))?;
+        let first = rec.dims as usize * 8;
+        let is_same = self.sent_recs.get(at * TensorRec::SIZE..(at + 1) * TensorRec::SIZE) == Some(bytes)
+            && self.sent_sizes.get(first..first + dims.len() * 8).is_some_and(|sizes| sizes == put_all(dims));
+        if let Some(tensor) = self.sent.tensors.get(at).filter(|_| is_same) {
+            return Ok(tensor.clone());
+        }
+        let [data, encoded] = [rec.data, rec.encoded].map(|place| self.place(place).map_err(|why| fault(&why)));
+        Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data?, encoded?).map_err(|error| fault(&error))
+    }
+
+    fn all(&self, reader: &Reader<'_>) -> Result<Vec<Tensor>, String> {
+        let recs = reader.list(ship_list::TENSORS).chunks_exact(TensorRec::SIZE);
+        recs.enumerate().map(|(at, bytes)| self.tensor(at, bytes)).collect()
+    }
+}
+
+/// Reads a function. If nothing is returned but `Ok`, it can be read, walked and printed.
+pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
+    let reader = Reader::new(bytes, shipped::FUNCTION)?;
+    let table = |entry: &Entry| {
+        let table = SideTable::new(reader.key(entry)?, entry.size, Reader::kind(entry)?);
+        Ok(SideTable { bytes: reader.bytes_of(entry).into(), ..table })
+    };
+    let mut f = Function::from_lists(FunctionLists {
+        nodes: reader.records(ship_list::NODES),
+        pool: reader.records(ship_list::POOL),
+        attrs: reader.records(ship_list::ATTRS),
+        words: reader.records(ship_list::WORDS),
+        blocks: reader.records(ship_list::BLOCKS),
+        ops: reader.records(ship_list::OPS),
+        types: reader.records(ship_list::TYPES),
+        type_words: reader.records(ship_list::TYPE_WORDS),
+        type_dims: reader.records(ship_list::TYPE_DIMS),
+        strings: reader.list(ship_list::STRINGS).to_vec(),
+        tensors: TensorReader::new(&reader, sent).all(&reader)?,
+        tables: reader.all(ship_list::TABLE).map(table).collect::<Result<_, String>>()?,
+        lists: reader.side_lists()?,
+        reserved: reader.reserved()?,
+        root: reader.root,
+    });
+    if let Some(fault) = verify_arena(&f).first() {
+        return Err(format!("{fault}"));
+    }
+    f.index_again()?;
+    Ok(f)
+}
+
+/// The bodies of a shipped module's globals, by name, with their kinds and their places.
+fn bodies<'a>(reader: &'a Reader<'_>) -> Result<HashMap<&'a str, (u8, Range<usize>)>, String> {
+    let body = |entry: &Entry| {
+        let range = entry.offset as usize..(entry.offset + entry.len) as usize;
+        Ok((reader.key(entry)?, (Reader::kind(entry)?, range)))
+    };
+    reader.all(ship_list::GLOBAL).map(body).collect()
+}
+
+/// Reads a module. Functions that came back as they were sent are those of `before`.
+pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule) -> Result<IRModule, String> {
+    let reader = Reader::new(bytes, shipped::MODULE)?;
+    let sent_reader = Reader::new(sent.bytes, shipped::MODULE)?;
+    let sent_bodies = bodies(&sent_reader)?;
+    let body = |entry: &Entry| {
+        let (name, kind, body) = (reader.key(entry)?, Reader::kind(entry)?, reader.bytes_of(entry));
+        let same = before.global(name).filter(|global| {
+            global.kind == kind && sent_bodies.get(name).is_some_and(|(_, range)| sent.bytes[range.clone()] == *body)
+        });
+        if let Some(same) = same {
+            return Ok((name, kind, same.body().clone()));
+        }
+        let known = before.global(name).zip(sent_bodies.get(name));
+        let (bytes, tensors) = known.map_or((&[][..], Vec::new()), |(global, (_, range))| {
+            (&sent.bytes[range.clone()], tensors_of(global.body()))
+        });
+        let sent = Sent { bytes, tensors, shared: sent.shared };
+        let f = function(body, &sent).map_err(|why| format!("function `@{name}`: {why}"))?;
+        Ok((name, kind, RArc::new(f)))
+    };
+    let globals = reader.all(ship_list::GLOBAL).map(body).collect::<Result<Vec<_>, String>>()?;
+    let of_module = Sent { bytes: &[], tensors: Vec::new(), shared: sent.shared };
+    let tensors = TensorReader::new(&reader, &of_module);
+    let all = tensors.all(&reader)?;
+    let attrs = reader.all(ship_list::ATTRIBUTE).map(|entry| {
+        let key = reader.key(entry)?;
+        attribute(key, Reader::kind(entry)?, reader.bytes_of(entry), &all)
+            .ok_or_else(|| format!("the module attribute `{key}` is too short, or has tensors that are not there"))
+    });
+    let attrs = attrs.collect::<Result<Vec<_>, String>>()?;
+    let source = |entry: &Entry| {
+        let name = reader.key(entry)?;
+        let place = Some(reader.bytes_of(entry)).filter(|bytes| bytes.len() == Place::SIZE);
+        let bytes = tensors.place(Place::get(place.ok_or_else(|| format!("the source `{name}` is not one place"))?))?;
+        Ok(Source { name: name.into(), bytes })
+    };
+    let sources = reader.all(ship_list::SOURCE).map(source).collect::<Result<Vec<_>, String>>()?;
+    let mut new = IRModule::from_parts(before.version(), reader.reserved()?);
+    new.attrs = attrs.into();
+    new.sources = sources.into();
+    new.lists = reader.side_lists()?.into();
+    let n_globals = globals.len();
+    for (name, kind, body) in globals {
+        new.set_global(name, kind, body);
+    }
+    match new.globals().len() {
+        n if n == n_globals => Ok(new),
+        _ => Err("two globals have one name".into()),
+    }
+}
+
+fn attribute(name: &str, kind: u8, bytes: &[u8], tensors: &[Tensor]) -> Option<ModuleAttr> {
+    let (int, rest) = bytes.split_at_checked(8)?;
+    let (n_tensors, rest) = rest.split_at_checked(4)?;
+    let (ids, value) = rest.split_at_checked((u32::get(n_tensors) as usize).checked_mul(4)?)?;
+    let tensors = get_all::<u32>(ids).into_iter().map(|id| tensors.get(id as usize).cloned());
+    Some(ModuleAttr::from_stored(name, kind, i64::get(int), value, tensors.collect::<Option<Vec<_>>>()?))
+}
+
+/// The constants of a function, by number.
+pub fn tensors_of(f: &Function) -> Vec<Tensor> {
+    (0..f.n_constants()).map(|id| f.tensor(crate::ConstId(id as u32)).clone()).collect()
+}
+
