@@ -120,10 +120,10 @@ pub mod boundary {
     #[doc(inline)]
     pub use relais_boundary::{
         abi::{self, instrument},
-        entry, fingerprint, local, logger, record,
+        entry, fingerprint, foreign, local, logger, record,
     };
     #[doc(inline)]
-    pub use relais_ir::{bytes, guard, wire};
+    pub use relais_ir::{bytes, guard, ship, wire};
 }
 
 /// The expansion of the macros. Not intended for authors, and not stable.

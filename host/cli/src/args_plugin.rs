@@ -17,6 +17,11 @@ pub(crate) enum PluginCommand {
     ///
     /// It runs in a process of its own: one that ends it, crashes or hangs is named, and the rest is judged anyway.
     Test(TestArgs),
+    /// Write the records of a plugin that is not written in Rust, from a description in TOML.
+    ///
+    /// The result is C: an array in the section that a host reads them from, to be included in one source of the plugin, next
+    /// to `relais.h`. `docs/c-plugins.md` says what the description may say.
+    Record(RecordArgs),
     /// Copy plugins into your own folder, where every run finds them.
     ///
     /// The folder is `plugins` in `RELAIS_HOME`; where that is not set, in the folder `relais` of the system's folder for
@@ -63,6 +68,17 @@ pub(crate) struct NewArgs {
     /// The crate's folder; by default one of its name in the current folder.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RecordArgs {
+    /// The description.
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+
+    /// Where the C is written, `-` being standard output.
+    #[arg(short, long, value_name = "FILE.h", default_value = "-")]
+    pub output: PathBuf,
 }
 
 #[derive(Args, Debug)]

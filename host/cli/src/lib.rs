@@ -27,8 +27,9 @@
 //! 21. `plugin_install`: `relais plugin install`, `remove` and `list`
 //! 22. `plugin_names`: the names in a new crate
 //! 23. `plugin_new`: `relais plugin new`
-//! 24. `plugin_bench`: plugins that the host loads, as the conformance kit sees them
-//! 25. `plugin_test`: `relais plugin test`
+//! 24. `plugin_record`: `relais plugin record`
+//! 25. `plugin_bench`: plugins that the host loads, as the conformance kit sees them
+//! 26. `plugin_test`: `relais plugin test`
 
 mod args;
 mod args_check;
@@ -54,6 +55,7 @@ mod plugin_check;
 mod plugin_install;
 mod plugin_names;
 mod plugin_new;
+mod plugin_record;
 mod plugin_report;
 mod plugin_test;
 mod progress;

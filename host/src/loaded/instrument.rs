@@ -3,7 +3,7 @@
 use super::services::HookState;
 use crate::{
     pass::{Deadline, InstrumentFindings, PassInfo, PassInstrument, PassMessage, SkipReason},
-    plugin::{InstrumentRecord, Made, Running, SETUP, cut, cut_error, escaped},
+    plugin::{InstrumentRecord, Made, Running, cut, cut_error, escaped},
     registry::{CreateError, Registry},
 };
 use abi_stable::std_types::{ROption, RSlice, RStr};
@@ -39,8 +39,8 @@ impl Registry {
     pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
         let (provider, index) = self.provider_of_instrument(name)?;
         let InstrumentRecord { name, options: schema, .. } = &provider.records().instruments[index];
-        let (_, object) = provider.make(&format!("instrument `{name}`"), schema, options, |root, options| {
-            (root.create_instrument())(SETUP, name.as_str().into(), options).into_result()
+        let (_, object) = provider.make(&format!("instrument `{name}`"), schema, options, |open, options| {
+            open.create_instrument(name, options)
         })?;
         let state = HookState { registry: self.clone(), provider: provider.clone() };
         Ok(PluginInstrument { state, index, object, fault: Mutex::default() })

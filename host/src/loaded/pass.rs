@@ -9,7 +9,7 @@ use crate::{
     manager::{resolve_nested, run_nested},
     pass::{Answer, Member, Order, PassContext, RunCx, RunnablePass, Shown, over_globals},
     pipeline::Callee,
-    plugin::{Here, Made, PassRecord, PluginRecord, Running, SETUP, cut_error},
+    plugin::{Here, Made, PassRecord, PluginRecord, Running, cut_error},
     registry::{CreateError, Provider, Registry},
 };
 use abi_stable::std_types::{RArc, ROption};
@@ -78,8 +78,8 @@ impl Registry {
     pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
         let (provider, index) = self.provider_of_pass(name)?;
         let PassRecord { name, options: schema, rules, level, .. } = &provider.records().passes[index];
-        let (options, object) = provider.make(&format!("pass `{name}`"), schema, options, |root, options| {
-            (root.create_pass())(SETUP, name.as_str().into(), options).into_result()
+        let (options, object) = provider.make(&format!("pass `{name}`"), schema, options, |open, options| {
+            open.create_pass(name, options)
         })?;
         let rules = rules.as_ref().and_then(|text| HostRules::of(text, *level));
         Ok(PassHandle { registry: self.clone(), provider: provider.clone(), index, options, object, rules })

@@ -455,7 +455,7 @@ pub(super) fn compute_analysis(
         refusal.help().into_iter().fold(error, PassError::help)
     })?;
     let lacks = || host(&format_args!("plugin {} lacks what its records say", provider.describe()));
-    let compute = open.root.analyse().ok_or_else(lacks)?;
+    let compute = open.analyse().ok_or_else(lacks)?;
     let plugin = &provider.records().plugin;
     let guarded = provider.guarded(&format!("analysis `{name}`"));
     let run = Run::new(cx, registry, plugin, &[]);

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "opening a library")]
 
 use super::{
+    c_table::CPlugin,
     exit_guard::{Running, loaded},
     file::{read_section, unreadable},
     hash::sha256_of,
@@ -13,9 +14,22 @@ use abi_stable::{
     StableAbi,
     abi_stability::abi_checking::check_layout_compatibility,
     library::{AbiHeaderRef, LibHeader},
+    std_types::{RResult, RStr},
 };
 use libloading::Library;
-use relais_plugin_api::boundary::{abi::PluginRef, guard::caught, record::BOUNDARY};
+use relais_plugin_api::{
+    boundary::{
+        abi::{
+            CallCx, CallEntry, EvalEntry, InferEntry, PassObject, PluginRef,
+            analysis::{AnalysisObject, SubjectRec},
+            error_kind,
+            instrument::InstrumentObject,
+        },
+        guard::caught,
+        record::BOUNDARY,
+    },
+    diagnostics::PassError,
+};
 use std::{
     ffi::OsStr,
     fs::File,
@@ -23,12 +37,18 @@ use std::{
     sync::Arc,
 };
 
+/// The function of a plugin that computes analyses.
+pub(crate) type Analyse =
+    for<'a> extern "C" fn(&CallCx<'a>, RStr<'a>, &SubjectRec<'a>) -> RResult<AnalysisObject, PassError>;
+
 /// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
 /// that the host knows of.
 #[derive(Clone, Copy)]
-pub struct OpenPlugin {
-    /// Its table.
-    pub root: PluginRef,
+pub enum OpenPlugin {
+    /// One that has this library's types: its table.
+    Table(PluginRef),
+    /// One that is handed bytes.
+    Bytes(CPlugin),
 }
 
 impl OpenPlugin {
@@ -53,6 +73,15 @@ impl OpenPlugin {
             open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
         let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: one_line(&why) };
+        if plugin.takes_bytes {
+            // SAFETY: the symbol is only looked at, as a number.
+            let table = unsafe { library.get::<*const u32>(plugin.entry.as_bytes()) };
+            let table = *table.map_err(|error| entry(error.to_string()))?;
+            // SAFETY: according to the record the symbol is the table of a plugin that is handed bytes.
+            let opened = unsafe { CPlugin::new(table) }.map_err(entry)?;
+            loaded(opened.address(), &format!("plugin `{} {}`", plugin.name, plugin.version));
+            return Ok(Self::Bytes(opened));
+        }
         // SAFETY: according to the record the symbol is a `LibHeader`, whose first part is the header that
         // `AbiHeaderRef` points at; according to the fingerprint the record was written by this version's macros.
         let header = unsafe { library.get::<AbiHeaderRef>(plugin.entry.as_bytes()) };
@@ -80,12 +109,72 @@ impl OpenPlugin {
 
     /// A plugin that is linked into this program. It shares the program's logger, so there is nothing to set up.
     pub fn linked(root: PluginRef) -> Self {
-        Self { root }
+        Self::Table(root)
+    }
+
+    /// Makes a pass: full name, options as an encoded table.
+    ///
+    /// # Errors
+    /// Returns an error if the plugin does.
+    pub(crate) fn create_pass(&self, name: &str, options: &[u8]) -> Result<PassObject, PassError> {
+        match self {
+            Self::Table(root) => (root.create_pass())(SETUP, name.into(), options.into()).into_result(),
+            Self::Bytes(plugin) => plugin.create_pass(name, options),
+        }
+    }
+
+    /// Makes an instrument: full name, options as an encoded table.
+    ///
+    /// # Errors
+    /// Returns an error if the plugin does, or can have none.
+    pub(crate) fn create_instrument(&self, name: &str, options: &[u8]) -> Result<InstrumentObject, PassError> {
+        match self {
+            Self::Table(root) => (root.create_instrument())(SETUP, name.into(), options.into()).into_result(),
+            Self::Bytes(_) => Err(PassError::with_kind(error_kind::HOST, "a plugin that is handed bytes has no instruments")),
+        }
+    }
+
+    /// The type relation of an operator: domain, name, first version.
+    pub(crate) fn infer(&self, op: (&str, &str, u32)) -> Option<InferEntry> {
+        let (domain, name, since) = op;
+        match self {
+            Self::Table(root) => (root.infer())(domain.into(), name.into(), since).into_option(),
+            Self::Bytes(plugin) => plugin.infer(op),
+        }
+    }
+
+    /// The evaluator of an operator: domain, name, first version.
+    pub(crate) fn eval(&self, op: (&str, &str, u32)) -> Option<EvalEntry> {
+        let (domain, name, since) = op;
+        match self {
+            Self::Table(root) => (root.eval())(domain.into(), name.into(), since).into_option(),
+            Self::Bytes(plugin) => plugin.eval(op),
+        }
+    }
+
+    /// A function of an operator that looks at one call; with `target`, of an addition for it.
+    pub(crate) fn call_entry(&self, part: u8, op: (&str, &str, u32), target: Option<&str>) -> Option<CallEntry> {
+        let (domain, name, since) = op;
+        match (self, target) {
+            (Self::Table(root), None) => root.call()?(part, domain.into(), name.into(), since).into_option(),
+            (Self::Table(root), Some(target)) => {
+                root.added()?(part, domain.into(), name.into(), since, target.into()).into_option()
+            }
+            (Self::Bytes(plugin), _) => plugin.call_entry(part, op),
+        }
+    }
+
+    /// The function that computes analyses.
+    pub(crate) fn analyse(&self) -> Option<Analyse> {
+        match self {
+            Self::Table(root) => root.analyse(),
+            Self::Bytes(_) => None,
+        }
     }
 
     fn init(root: PluginRef) -> Result<Self, Refusal> {
         (root.init())(SETUP, log::max_level() as u8).into_result().map_err(Refusal::Init)?;
-        Ok(Self { root })
+        Ok(Self::Table(root))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Finding, judging and opening plugins.
 
+mod c_plugin;
+mod c_table;
 mod crash_guard;
+mod describe;
 mod discovery;
 mod exit_guard;
 mod file;
@@ -15,6 +18,7 @@ mod verdict;
 mod writers;
 
 pub use crash_guard::name_crashes;
+pub use describe::{DescriptionError, describe};
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
 pub use hash::{sha256_of, sha256_of_bytes};
@@ -30,7 +34,6 @@ pub use verdict::{FileWriter, Mover, Refusal, judge};
 
 pub(crate) use exit_guard::{Close, DropFaults, Here, Made, Running, end_process};
 pub(crate) use record::OWN_PLUGINS;
-pub(crate) use setup::SETUP;
 pub(crate) use texts::{cut_diagnostic, cut_error};
 
 /// For inspecting a file that may not be a plugin.

@@ -61,6 +61,8 @@ pub struct PluginRecord {
     pub description: String,
     /// The symbol of the entry.
     pub entry: String,
+    /// Whether the entry is the table of a plugin that shares no types with the host and is handed bytes.
+    pub takes_bytes: bool,
     /// Crate name.
     pub crate_name: String,
     /// Boundary version.
@@ -402,6 +404,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         licence: String::new(),
         description: String::new(),
         entry: String::new(),
+        takes_bytes: false,
         crate_name: String::new(),
         boundary: BoundaryVersion::default(),
         needs: BoundaryVersion::default(),
@@ -426,6 +429,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::LICENCE => plugin.licence = text()?,
             plugin_tag::DESCRIPTION => plugin.description = text()?,
             plugin_tag::ENTRY => plugin.entry = text()?,
+            plugin_tag::SHIP_ENTRY => (plugin.entry, plugin.takes_bytes) = (text()?, true),
             plugin_tag::CRATE => plugin.crate_name = text()?,
             plugin_tag::BOUNDARY => {
                 plugin.boundary = BoundaryVersion::decode(field.array().map_err(malformed)?);

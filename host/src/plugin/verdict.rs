@@ -252,10 +252,12 @@ pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
 pub(crate) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
     let (built, needs) = (plugin.boundary, plugin.needs);
     let boundary = (!BOUNDARY.takes(built, needs)).then_some(Refusal::Boundary { plugin: built, needs });
-    let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });
-    let panic = (plugin.panic != "unwind").then(|| Refusal::Panic { strategy: plugin.panic.clone() });
+    // Where no types are shared, the system's own check of the file is enough.
+    let shares_types = !plugin.takes_bytes;
+    let target = (shares_types && plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });
+    let panic = (shares_types && plugin.panic != "unwind").then(|| Refusal::Panic { strategy: plugin.panic.clone() });
     // Another version or machine lays types out differently, and is the better reason.
-    let is_other_layout = plugin.fingerprint != FINGERPRINT && boundary.is_none() && target.is_none();
+    let is_other_layout = shares_types && plugin.fingerprint != FINGERPRINT && boundary.is_none() && target.is_none();
     let fingerprint =
         is_other_layout.then(|| Refusal::Fingerprint { api: plugin.api.clone(), rustc: plugin.rustc.clone() });
     [boundary, target, panic, fingerprint].into_iter().flatten()

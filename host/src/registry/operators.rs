@@ -378,8 +378,7 @@ impl Operators {
             let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
             let guarded = provider.guarded(&format!("the type relation of `{}`", op.name));
             let _running = Running::new(&guarded);
-            let infer = open.root.infer();
-            let found = infer(op.domain.as_str().into(), op.name.as_str().into(), op.since_version).into_option();
+            let found = open.infer((&op.domain, &op.name, op.since_version));
             found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
         };
         entry.infer.get_or_init(ask).clone()
@@ -445,8 +444,7 @@ impl Operators {
             let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
             let guarded = provider.guarded(&format!("the evaluator of `{}`", entry.name));
             let _running = Running::new(&guarded);
-            let eval = open.root.eval();
-            let found = eval(entry.domain.as_str().into(), entry.name.as_str().into(), entry.since).into_option();
+            let found = open.eval((&entry.domain, &entry.name, entry.since));
             found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
         };
         entry.eval.get_or_init(ask).clone()
@@ -464,12 +462,7 @@ fn call_of(
     let what = format!("the {} of `{}`", operator_part::name(part), op.name);
     let guarded = provider.guarded(&what);
     let _running = Running::new(&guarded);
-    let (domain, name, since) = (op.domain.as_str().into(), op.name.as_str().into(), op.since_version);
-    let found = match target {
-        Some(target) => open.root.added().map(|added| added(part, domain, name, since, target.as_str().into())),
-        None => open.root.call().map(|call| call(part, domain, name, since)),
-    };
-    let found = found.and_then(|found| found.into_option());
+    let found = open.call_entry(part, (&op.domain, &op.name, op.since_version), target.map(String::as_str));
     found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
 }
 

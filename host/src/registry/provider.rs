@@ -5,7 +5,6 @@ use crate::{
     options::{OptionSchema, complete},
     plugin::{Close, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
 };
-use abi_stable::std_types::RSlice;
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
 use std::{
     path::{Path, PathBuf},
@@ -90,7 +89,7 @@ impl Provider {
         what: &str,
         schema: &[OptionSchema],
         options: &Value,
-        make: impl FnOnce(PluginRef, RSlice<'_, u8>) -> Result<T, PassError>,
+        make: impl FnOnce(OpenPlugin, &[u8]) -> Result<T, PassError>,
     ) -> Result<(Value, Made<T>), CreateError> {
         let plugin = || self.describe();
         let options =
@@ -99,7 +98,7 @@ impl Provider {
         let open = open.map_err(|refusal| CreateError::Open { what: what.to_owned(), plugin: plugin(), refusal })?;
         let guarded = self.guarded(what);
         let running = Running::new(&guarded);
-        let made = make(open.root, options.encode().as_slice().into());
+        let made = make(open, &options.encode());
         drop(running);
         let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
         Ok((options, Made::new(made, guarded, self.faults.clone())))

@@ -120,7 +120,7 @@ fn find_eval(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Opt
 ///
 /// # Safety
 /// `state` belongs to an object of this kind, and is not used afterwards.
-unsafe extern "C" fn drop_box<T>(state: *mut ()) -> RResult<(), PassError> {
+pub(crate) unsafe extern "C" fn drop_box<T>(state: *mut ()) -> RResult<(), PassError> {
     caught(|| {
         // SAFETY: the caller's promise.
         drop(unsafe { Box::from_raw(state.cast::<T>()) });

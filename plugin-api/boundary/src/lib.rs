@@ -19,9 +19,10 @@
 //! 9. `analysis`: analyses, as a plugin writes them and passes ask for them
 //! 10. `pass`: the context of a pass, and the requests that it can make of its host
 //! 11. `entry`: what the macros expand to
-//! 12. `fingerprint`: a number that differs where layouts do
-//! 13. `local`: a host for an author's tests, without a host library
-//! 14. `rules`: rules in passes: checked and applied with the facts that the host has about operators
+//! 12. `foreign`: passes and operators whose code shares no types with this library
+//! 13. `fingerprint`: a number that differs where layouts do
+//! 14. `local`: a host for an author's tests, without a host library
+//! 15. `rules`: rules in passes: checked and applied with the facts that the host has about operators
 
 pub mod abi;
 pub mod analysis;
@@ -29,6 +30,7 @@ pub mod context;
 mod current;
 pub mod entry;
 pub mod fingerprint;
+pub mod foreign;
 pub mod instrument;
 pub mod local;
 pub mod logger;

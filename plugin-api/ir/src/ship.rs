@@ -11,7 +11,7 @@ mod write;
 pub use layout::{ALIGNMENT, FORMAT, HERE, MAGIC, ship_list, shipped};
 
 use super::*;
-use read::{Sent, tensors_of};
+use read::Sent;
 use std::fmt;
 use write::SharedBytes;
 
@@ -62,7 +62,7 @@ impl Ship {
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
     pub fn function_back(&self, bytes: &[u8], sent: &Function) -> Result<Function, ShipError> {
-        let sent = Sent { bytes: &self.bytes, tensors: tensors_of(sent), shared: &self.shared };
+        let sent = Sent { bytes: &self.bytes, function: Some(sent), shared: &self.shared };
         read::function(bytes, &sent).map_err(ShipError)
     }
 
@@ -71,7 +71,7 @@ impl Ship {
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
     pub fn module_back(&self, bytes: &[u8], sent: &IRModule) -> Result<IRModule, ShipError> {
-        let before = Sent { bytes: &self.bytes, tensors: Vec::new(), shared: &self.shared };
+        let before = Sent { bytes: &self.bytes, function: None, shared: &self.shared };
         read::module(bytes, &before, sent).map_err(ShipError)
     }
 }

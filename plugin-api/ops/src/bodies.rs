@@ -3,6 +3,7 @@
 use crate::{
     error::OpError,
     infer::Inferred,
+    one_call::{Symbols, arguments, attrs_of, take_type, tensor_type_in},
     op::OpSchema,
     request::{ArgRec, CallParts, CallValue, InferRequest, known_value, set_known_value},
 };
@@ -235,17 +236,6 @@ fn full_name(domain: &str, name: &str) -> String {
     }
 }
 
-/// The attributes of a call by value.
-fn attrs_of(call: &CallValue<'_>) -> Result<Vec<Attr>, OpError> {
-    let attrs = Attrs::of_recs(call.attrs_of, call.attrs.as_slice());
-    let attr = |(name, value): (&str, AttrValue<'_>)| {
-        let value = value.to_data().filter(|_| !matches!(value, AttrValue::Ref { .. } | AttrValue::Type(_)));
-        let value = value.ok_or_else(|| OpError::unsupported(format_args!("attribute `{name}` has no value here")))?;
-        Ok(Attr::new(name.to_owned(), value))
-    };
-    attrs.iter().map(attr).collect()
-}
-
 /// Infers the types of a call's results from the operator's body.
 pub(crate) fn infer_by_body(
     body: &Function,
@@ -253,28 +243,9 @@ pub(crate) fn infer_by_body(
     infer: impl FnOnce(&mut Function) -> Inferred,
 ) -> Result<(), OpError> {
     let call = request.call;
-    let types_of = call.types_of;
-    let mut symbols: BTreeMap<String, StrId> = BTreeMap::new();
+    let mut symbols = Symbols::new();
     let types = &request.types;
-    let args = |f: &mut Function| {
-        let mut ty_of = |f: &mut Function, id: TypeId| {
-            tensor_type_in(f, types_of, types.ty(types_of, id), |name| {
-                symbols.insert(types_of.str(name).to_owned(), name);
-            })
-        };
-        let mut arg = |(index, arg): (usize, &ArgRec<'_>)| match arg.tensor {
-            _ if arg.present == 0 => NodeId::ABSENT,
-            Some(tensor) => f.add_constant(tensor.clone(), ConstForm::ANY),
-            None => {
-                let (ty, value) = (ty_of(f, arg.ty), ty_of(f, arg.value));
-                let var = f.add_var(&format!("arg{index}"), ty);
-                set_known_value(f, var, value);
-                var
-            }
-        };
-        call.args.iter().enumerate().map(&mut arg).collect()
-    };
-    let mut f = instantiate(body, args, attrs_of(&call)?);
+    let mut f = instantiate(body, |f| arguments(f, &call, types, &mut symbols), attrs_of(&call)?);
     let report = infer(&mut f);
     if let Some(first) = report.faults.first() {
         let op = f.call(first.node).map_or("", CallView::op_name);
@@ -284,36 +255,10 @@ pub(crate) fn infer_by_body(
         });
     }
     let results = f.results(f.body()).to_vec();
-    let back = |types: &mut NewTypes, ty: Type<'_>| {
-        let Type::Tensor { elem, shape } = ty else { return TypeId::UNKNOWN };
-        let Some(shape) = shape else { return types.add(types_of, Type::Tensor { elem, shape: None }) };
-        let dim = |&dim: &DimRec| match Dim::from(dim) {
-            Dim::Symbol(name) => symbols.get(f.str(name)).map_or(Dim::Unknown, |&name| Dim::Symbol(name)),
-            other => other,
-        };
-        types.tensor(types_of, elem, &shape.iter().map(dim).collect::<Dims>())
-    };
     for (index, &result) in results.iter().enumerate().take(request.outputs.len()) {
-        request.outputs[index] = back(&mut request.types, f.type_of(result));
-        if let Some(value) = known_value(&f, result) {
-            request.values[index] = back(&mut request.types, f.ty(value));
-        }
+        take_type(request, index, &f, f.type_id(result), known_value(&f, result), &symbols);
     }
     Ok(())
-}
-
-/// Adds the type of a tensor in another function, with the same symbols; unknown for other types.
-fn tensor_type_in(f: &mut Function, from: &Function, ty: Type<'_>, mut symbol: impl FnMut(StrId)) -> TypeId {
-    let Type::Tensor { elem, shape } = ty else { return TypeId::UNKNOWN };
-    let mut dim = |&dim: &DimRec| match Dim::from(dim) {
-        Dim::Symbol(name) => {
-            symbol(name);
-            Dim::Symbol(f.intern(from.str(name))).into()
-        }
-        other => other.into(),
-    };
-    let shape = shape.map(|shape| shape.iter().map(&mut dim).collect::<Vec<DimRec>>());
-    f.add_type(Type::Tensor { elem, shape: shape.as_deref() })
 }
 
 /// Returns the gradient of a call for its attributes and types; the results of the call follow its arguments. Its

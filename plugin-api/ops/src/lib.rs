@@ -15,17 +15,18 @@
 //! 6. `relations`: what is asked about operators: typing, checking, blaming
 //! 7. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
 //!    relation
-//! 8. `bodies`: operators in terms of other operators
-//! 9. `build`: making nodes that are checked
-//! 10. `core_facts`: the facts about the core operators, for rewrites of loop programs
-//! 11. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
+//! 8. `one_call`: one call by value as a function of its own
+//! 9. `bodies`: operators in terms of other operators
+//! 10. `build`: making nodes that are checked
+//! 11. `core_facts`: the facts about the core operators, for rewrites of loop programs
+//! 12. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
 //!     that compute with it
-//! 12. `run`: the exact interpreter of loop programs
-//! 13. `interpret`: runs a function on tensors, with the evaluators there are
-//! 14. `facts`: the facts about operators, as passes and hosts look them up
-//! 15. `parts`: the functions of an operator for other libraries
-//! 16. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
-//! 17. `pattern`: rules as text: compiled and matched
+//! 13. `run`: the exact interpreter of loop programs
+//! 14. `interpret`: runs a function on tensors, with the evaluators there are
+//! 15. `facts`: the facts about operators, as passes and hosts look them up
+//! 16. `parts`: the functions of an operator for other libraries
+//! 17. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
+//! 18. `pattern`: rules as text: compiled and matched
 
 pub mod abi;
 pub mod bodies;
@@ -35,6 +36,7 @@ pub mod error;
 pub mod facts;
 pub mod infer;
 pub mod interpret;
+mod one_call;
 pub mod op;
 pub mod parts;
 pub mod pattern;

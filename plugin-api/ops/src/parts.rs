@@ -4,15 +4,76 @@
 use crate::{
     abi::{CallEntry, CallKey, EvalEntry, EvalKey, InferEntry, InferKey, RequestCx, operator_part},
     error::OpError,
+    one_call::{evaluate_by, infer_by, text_by},
     op::{BodyFn, ComputeFn, EvalCx, EvalFn, GradientFn, InferCx, InferFn, OpCall, Operator, VerifyFn, make_kernel},
     request::{CallRequest, EvalRequest, InferRequest},
 };
 use abi_stable::std_types::RResult;
-use relais_ir::{diagnostics::PassError, guard::caught};
+use relais_ir::{Function, diagnostics::PassError, guard::caught};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
 };
+
+/// Code of an operator that shares no types with this library: it is given a call as a function of its own, and gives a
+/// function back.
+pub type ForeignCode = dyn Fn(&Function, RequestCx<'_>) -> Result<Function, OpError> + Send + Sync;
+
+/// The same for what makes a text.
+pub type ForeignText = dyn Fn(&Function, RequestCx<'_>) -> Result<String, OpError> + Send + Sync;
+
+/// A type relation whose code is foreign. It stays in memory.
+pub fn foreign_infer(code: Box<ForeignCode>) -> InferEntry {
+    InferEntry { call: call_foreign_infer, key: InferKey(std::ptr::from_ref(Box::leak(Box::new(code))).cast()) }
+}
+
+/// An evaluator whose code is foreign. It stays in memory.
+pub fn foreign_eval(code: Box<ForeignCode>) -> EvalEntry {
+    EvalEntry { call: call_foreign_eval, key: EvalKey(std::ptr::from_ref(Box::leak(Box::new(code))).cast()) }
+}
+
+/// A function of an operator that makes a text, whose code is foreign; `part` is one of [`operator_part`]. It stays in
+/// memory.
+pub fn foreign_text(part: u8, code: Box<ForeignText>) -> CallEntry {
+    let has_results = matches!(part, operator_part::GRADIENT | operator_part::COMPUTE);
+    CallEntry { call: call_foreign_text, key: CallKey(std::ptr::from_ref(Box::leak(Box::new((has_results, code)))).cast()) }
+}
+
+/// # Safety
+/// The key is one that `foreign_infer` made in this library.
+unsafe extern "C" fn call_foreign_infer(
+    key: InferKey,
+    cx: RequestCx<'_>,
+    request: &mut InferRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let code = unsafe { &*key.0.cast::<Box<ForeignCode>>() };
+    flatten(caught(|| infer_by(request, |f| code(f, cx))))
+}
+
+/// # Safety
+/// The key is one that `foreign_eval` made in this library.
+unsafe extern "C" fn call_foreign_eval(
+    key: EvalKey,
+    cx: RequestCx<'_>,
+    request: &mut EvalRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let code = unsafe { &*key.0.cast::<Box<ForeignCode>>() };
+    flatten(caught(|| evaluate_by(request, |f| code(f, cx))))
+}
+
+/// # Safety
+/// The key is one that `foreign_text` made in this library.
+unsafe extern "C" fn call_foreign_text(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let (has_results, code) = unsafe { &*key.0.cast::<(bool, Box<ForeignText>)>() };
+    flatten(caught(|| text_by(request, *has_results, |f| code(f, cx))))
+}
 
 /// A type relation, for other libraries.
 pub fn infer_entry(infer: &'static InferFn) -> InferEntry {

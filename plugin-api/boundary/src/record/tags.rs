@@ -57,6 +57,9 @@ pub mod plugin_tag {
     pub const CLOSED_DOMAIN: u16 = 14;
     /// The least boundary version that it uses, as in `BOUNDARY`; `BOUNDARY` itself if it is absent.
     pub const NEEDS: u16 = 15;
+    /// In place of `ENTRY` and of all that describes layouts and the compiler: the symbol of the table of a plugin that is
+    /// handed bytes. Critical.
+    pub const SHIP_ENTRY: u16 = 1 << 15 | 16;
 }
 
 /// The tags of a pass's record.

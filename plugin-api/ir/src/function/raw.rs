@@ -160,6 +160,85 @@ impl Function {
         }
     }
 
+    /// Forgets what was known of nodes that are no longer those of `before`: where they were read from, and what was computed
+    /// from them and is still the same. The arena was checked.
+    pub(crate) fn forget_changed(&mut self, before: &Self) {
+        let changed = self.changed_nodes(before);
+        for id in (0..changed.len()).filter(|&at| changed[at]).map(NodeId::from_index) {
+            self.touch(id);
+            let tables = self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED);
+            for table in tables {
+                let old = before.tables.iter().find(|old| old.key == table.key).and_then(|old| old.get(id));
+                if old == table.get(id) {
+                    table.clear(id);
+                }
+            }
+        }
+        if changed.contains(&true) {
+            for list in self.lists.iter_mut().filter(|list| list.policy == list_policy::DERIVED) {
+                if before.list(&list.key) == Some(list) {
+                    list.bytes.clear();
+                }
+            }
+        }
+    }
+
+    /// For each node that `before` has, too, whether it is another one, or a function of it is.
+    fn changed_nodes(&self, before: &Self) -> Vec<bool> {
+        let is_kept = self.strings.starts_with(&before.strings)
+            && self.words.starts_with(&before.words)
+            && self.ops.starts_with(&before.ops)
+            && self.types.starts_with(&before.types)
+            && (0..before.constants.len().min(self.constants.len())).all(|id| {
+                let [old, new] = [before, self].map(|f| f.constants.get(id as u32));
+                old.is_same(new) || old == new
+            });
+        let n = self.nodes.len().min(before.nodes.len());
+        let is_same = |at: usize| {
+            let id = NodeId::from_index(at);
+            let [old, new] = [before, self].map(|f| NodeRec { a: 0, c: 0, ..*f.node(id) });
+            let is_leaf_of = |f: &Self| is_leaf(f.kind(id)).then(|| f.node(id).a);
+            is_kept
+                && old == new
+                && is_leaf_of(before) == is_leaf_of(self)
+                && before.operands(id) == self.operands(id)
+                && before.extra(id) == self.extra(id)
+                && before.attr_recs(id) == self.attr_recs(id)
+        };
+        let mut changed: Vec<bool> = (0..n).map(|at| !is_same(at)).collect();
+        // Upwards from each change: the function whose block it is in, and the call that this function belongs to.
+        let mut above = vec![NodeId::ABSENT; self.nodes.len()];
+        for id in (0..self.nodes.len()).map(NodeId::from_index) {
+            for &region in self.regions(id) {
+                above[region.index()] = id;
+            }
+        }
+        let mut open = Vec::new();
+        for at in 0..self.blocks.len() {
+            let (id, owner) = (BlockId::from_index(at), self.blocks[at].owner);
+            let is_other = at >= before.blocks.len()
+                || before.bindings(id) != self.bindings(id)
+                || before.result(id) != self.result(id);
+            if is_other {
+                open.push(owner);
+            }
+            for &binding in self.bindings(id) {
+                above[binding.index()] = owner;
+            }
+        }
+        open.extend((0..n).filter(|&at| changed[at]).map(|at| above[at]));
+        let mut is_open = vec![false; self.nodes.len()];
+        while let Some(id) = open.pop() {
+            if !id.is_absent() && !std::mem::replace(&mut is_open[id.index()], true) {
+                if let Some(changed) = changed.get_mut(id.index()) {
+                    *changed = true;
+                }
+                open.push(above[id.index()]);
+            }
+        }
+        changed
+    }
+
     /// Makes the indices again, for a function whose arena was checked. Names that are looked up get one id each, whoever
     /// added them.
     ///

@@ -45,8 +45,8 @@ pub mod ship_list {
     pub const TYPE_DIMS: u32 = 9;
     /// Strings: four bytes of length, then the bytes. The empty one is first.
     pub const STRINGS: u32 = 10;
-    /// Tensors: element type, form of storage (1 byte each), two zeros, rank, first dimension in `SIZES` (4 each), the place
-    /// of the elements, that of the encoded tensor, and four zeros.
+    /// Tensors: element type, form of storage (1 byte each), two zeros, rank, first dimension in `SIZES`, four zeros (4
+    /// each), the place of the elements, and that of the encoded tensor.
     pub const TENSORS: u32 = 11;
     /// Dimensions of tensors: 64 bits each.
     pub const SIZES: u32 = 12;
@@ -97,6 +97,8 @@ pub struct TensorRec {
     pub rank: u32,
     /// The first of them.
     pub dims: u32,
+    /// Zero.
+    pub pad: u32,
     /// The elements.
     pub data: Place,
     /// The `TensorProto` that it was read from.
@@ -170,7 +172,7 @@ record!(AttrRec { name: StrId, kind: u8, flags: u8, aux: u16, a: u32, b: u32 });
 record!(BlockRec { start: u32, len: u32, room: u32, result: NodeId, owner: NodeId });
 record!(OpRec { domain: StrId, name: StrId, overload: StrId, version: u32, node: NodeId });
 record!(TypeRec { kind: u8, elem: ElemType, aux: u16, a: u32, b: u32 });
-record!(TensorRec { elem: u8, storage: u8, zero: u16, rank: u32, dims: u32, data: Place, encoded: Place } then 4);
+record!(TensorRec { elem: u8, storage: u8, zero: u16, rank: u32, dims: u32, pad: u32, data: Place, encoded: Place });
 
 impl Record for Place {
     const SIZE: usize = 24;

@@ -2,7 +2,7 @@
 
 use super::layout::*;
 use crate::{
-    Blob, ElemType, Function, IRModule, ModuleAttr, NodeId, RArc, SideList, SideTable, Source, Tensor,
+    Blob, ConstId, ElemType, Function, IRModule, ModuleAttr, NodeId, RArc, SideList, SideTable, Source, Tensor,
     function::FunctionLists, verify_arena,
 };
 use std::{collections::HashMap, ops::Range};
@@ -131,8 +131,8 @@ impl<'a> Reader<'a> {
 pub struct Sent<'a> {
     /// The bytes of a function; empty if none was sent.
     pub bytes: &'a [u8],
-    /// Its constants, by number.
-    pub tensors: Vec<Tensor>,
+    /// The function that these are.
+    pub function: Option<&'a Function>,
     /// The shared bytes, by number.
     pub shared: &'a [Blob],
 }
@@ -184,8 +184,8 @@ impl<'a> TensorReader<'a> {
         let first = rec.dims as usize * 8;
         let is_same = self.sent_recs.get(at * TensorRec::SIZE..(at + 1) * TensorRec::SIZE) == Some(bytes)
             && self.sent_sizes.get(first..first + dims.len() * 8).is_some_and(|sizes| sizes == put_all(dims));
-        if let Some(tensor) = self.sent.tensors.get(at).filter(|_| is_same) {
-            return Ok(tensor.clone());
+        if let Some(f) = self.sent.function.filter(|f| is_same && at < f.n_constants()) {
+            return Ok(f.tensor(ConstId::from_index(at)).clone());
         }
         let [data, encoded] = [rec.data, rec.encoded].map(|place| self.place(place).map_err(|why| fault(&why)));
         Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data?, encoded?).map_err(|error| fault(&error))
@@ -225,6 +225,9 @@ pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
         return Err(format!("{fault}"));
     }
     f.index_again()?;
+    if let Some(before) = sent.function {
+        f.forget_changed(before);
+    }
     Ok(f)
 }
 
@@ -251,15 +254,14 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule) -> Result<IRModu
             return Ok((name, kind, same.body().clone()));
         }
         let known = before.global(name).zip(sent_bodies.get(name));
-        let (bytes, tensors) = known.map_or((&[][..], Vec::new()), |(global, (_, range))| {
-            (&sent.bytes[range.clone()], tensors_of(global.body()))
-        });
-        let sent = Sent { bytes, tensors, shared: sent.shared };
+        let bytes = known.map_or(&[][..], |(_, (_, range))| &sent.bytes[range.clone()]);
+        let of = known.map(|(global, _)| &**global.body());
+        let sent = Sent { bytes, function: of, shared: sent.shared };
         let f = function(body, &sent).map_err(|why| format!("function `@{name}`: {why}"))?;
         Ok((name, kind, RArc::new(f)))
     };
     let globals = reader.all(ship_list::GLOBAL).map(body).collect::<Result<Vec<_>, String>>()?;
-    let of_module = Sent { bytes: &[], tensors: Vec::new(), shared: sent.shared };
+    let of_module = Sent { bytes: &[], function: None, shared: sent.shared };
     let tensors = TensorReader::new(&reader, &of_module);
     let all = tensors.all(&reader)?;
     let attrs = reader.all(ship_list::ATTRIBUTE).map(|entry| {
@@ -297,8 +299,4 @@ fn attribute(name: &str, kind: u8, bytes: &[u8], tensors: &[Tensor]) -> Option<M
     Some(ModuleAttr::from_stored(name, kind, i64::get(int), value, tensors.collect::<Option<Vec<_>>>()?))
 }
 
-/// The constants of a function, by number.
-pub fn tensors_of(f: &Function) -> Vec<Tensor> {
-    (0..f.n_constants()).map(|id| f.tensor(crate::ConstId(id as u32)).clone()).collect()
-}
 

@@ -52,6 +52,7 @@ impl Tensors {
             zero: 0,
             rank: tensor.dims().len() as u32,
             dims: self.sizes.len() as u32,
+            pad: 0,
             data: shared.place(data, &mut self.data),
             encoded: shared.place(tensor.encoded(), &mut self.data),
         };
