@@ -49,7 +49,7 @@ fn build_plugins() -> BTreeMap<String, PathBuf> {
     libraries.map(|library| (name(&library.folder), library.file)).collect()
 }
 
-/// Builds a crate outside this workspace as its author would, once in a process, and returns its library.
+/// Builds a crate or a plugin in C outside this workspace as its author would, once in a process, and returns its library.
 ///
 /// # Panics
 /// Panics if it does not build, or makes no library.
@@ -58,12 +58,43 @@ pub fn library(folder: &Path) -> PathBuf {
     if let Some(path) = built.get(folder) {
         return path.clone();
     }
+    if folder.join("plugin.toml").exists() {
+        let library = c_library(folder);
+        built.insert(folder.to_owned(), library.clone());
+        return library;
+    }
     let mut cargo = author_cargo();
     let artifacts = artifacts_of(cargo.args(BUILD).arg("--manifest-path").arg(folder.join("Cargo.toml")));
     let library = artifacts.libraries.into_iter().next();
     let library = library.unwrap_or_else(|| panic!("`{}` has no target of the type `cdylib`", folder.display()));
     built.insert(folder.to_owned(), library.file.clone());
     library.file
+}
+
+/// Builds the plugin in C in a folder: its records from `plugin.toml`, its code from the one source in `src`.
+fn c_library(folder: &Path) -> PathBuf {
+    let name = folder.file_name().expect("a plugin has a folder").to_string_lossy();
+    let here = plugin_target().join("c").join(&*name);
+    fs::create_dir_all(&here).expect("the target folder can be written");
+    let mut record = Command::new(&workspace().relais);
+    record.args(["plugin", "record"]).arg(folder.join("plugin.toml")).arg("-o").arg(here.join("record.h"));
+    Run::of(&mut record).expect_success();
+    let sources = fs::read_dir(folder.join("src")).expect("there are sources").map(|entry| entry.unwrap().path());
+    let library = here.join(format!("lib{name}.so"));
+    c_plugin(&sources.collect::<Vec<_>>(), &here, &library, &[]);
+    library
+}
+
+/// Compiles sources in C to a plugin, without a warning: `records` is the folder of `record.h`.
+///
+/// # Panics
+/// Panics if they do not compile.
+pub fn c_plugin(sources: &[PathBuf], records: &Path, library: &Path, args: &[&str]) {
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin-api/c");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fPIC", "-shared", "-I"]).arg(header);
+    cc.arg("-I").arg(records).args(args).args(sources).arg("-o").arg(library);
+    Run::of(&mut cc).expect_success();
 }
 
 /// Runs the tests of a crate outside this workspace, and returns their output.

@@ -1,6 +1,9 @@
 //! `relais plugin`: the life of a plugin, from its first line to its end.
 
-use super::{args_plugin::PluginCommand, plugin_check, plugin_install, plugin_new, plugin_record, plugin_test, terminal::CliError};
+use super::{
+    args_plugin::PluginCommand, plugin_check, plugin_install, plugin_new, plugin_record, plugin_test,
+    terminal::CliError,
+};
 
 /// Runs one of the commands.
 pub(crate) fn plugin(command: &PluginCommand) -> Result<(), CliError> {

@@ -78,9 +78,8 @@ impl Registry {
     pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
         let (provider, index) = self.provider_of_pass(name)?;
         let PassRecord { name, options: schema, rules, level, .. } = &provider.records().passes[index];
-        let (options, object) = provider.make(&format!("pass `{name}`"), schema, options, |open, options| {
-            open.create_pass(name, options)
-        })?;
+        let (options, object) = provider
+            .make(&format!("pass `{name}`"), schema, options, |open, options| open.create_pass(name, options))?;
         let rules = rules.as_ref().and_then(|text| HostRules::of(text, *level));
         Ok(PassHandle { registry: self.clone(), provider: provider.clone(), index, options, object, rules })
     }

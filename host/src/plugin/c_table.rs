@@ -324,7 +324,9 @@ impl CPlugin {
         // SAFETY: the caller's promise.
         let size = unsafe { *table } as usize;
         if size < FIRST_SIZE {
-            return Err(format!("its table says that it has {size} bytes, where the first version of it has {FIRST_SIZE}"));
+            return Err(format!(
+                "its table says that it has {size} bytes, where the first version of it has {FIRST_SIZE}"
+            ));
         }
         // SAFETY: the caller's promise; the functions of the first version may be null.
         let table = unsafe { *table.cast::<CTable>() };
@@ -433,10 +435,7 @@ impl CPlugin {
 
     /// Where its code is.
     pub(super) fn address(&self) -> *const c_void {
-        let functions = [
-            self.table.run.map(|f| f as *const c_void),
-            self.table.operator.map(|f| f as *const c_void),
-        ];
+        let functions = [self.table.run.map(|f| f as *const c_void), self.table.operator.map(|f| f as *const c_void)];
         functions.into_iter().flatten().next().unwrap_or(ptr::null())
     }
 }

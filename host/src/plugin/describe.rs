@@ -221,8 +221,7 @@ const ADDITION: &[Key] = &[
     key("target", op_tag::FOR_TARGET, Form::Text),
 ];
 
-const PIPELINE: &[Key] =
-    &[key("name", pipeline_tag::NAME, Form::Text), key("toml", pipeline_tag::TOML, Form::Text)];
+const PIPELINE: &[Key] = &[key("name", pipeline_tag::NAME, Form::Text), key("toml", pipeline_tag::TOML, Form::Text)];
 
 /// A kind of record: the key of its tables, what it is, its keys, and those that must be there.
 const RECORDS: &[(&str, u32, &[Key], &[&str])] = &[
@@ -529,9 +528,7 @@ fn plain(node: &Node<'_>, is_float: bool) -> Result<Value, DescriptionError> {
             let float: Option<f64> = float.as_str().replace('_', "").parse().ok();
             Value::Float(float.ok_or_else(|| fault(node, "this is not a number".into()))?)
         }
-        DeValue::Array(items) => {
-            Value::List(items.iter().map(|item| plain(item, is_float)).collect::<Result<_, _>>()?)
-        }
+        DeValue::Array(items) => Value::List(items.iter().map(|item| plain(item, is_float)).collect::<Result<_, _>>()?),
         DeValue::Table(table) => {
             let pair = |(name, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| {
                 Ok((name.get_ref().to_string(), plain(value, false)?))

@@ -130,7 +130,9 @@ impl OpenPlugin {
     pub(crate) fn create_instrument(&self, name: &str, options: &[u8]) -> Result<InstrumentObject, PassError> {
         match self {
             Self::Table(root) => (root.create_instrument())(SETUP, name.into(), options.into()).into_result(),
-            Self::Bytes(_) => Err(PassError::with_kind(error_kind::HOST, "a plugin that is handed bytes has no instruments")),
+            Self::Bytes(_) => {
+                Err(PassError::with_kind(error_kind::HOST, "a plugin that is handed bytes has no instruments"))
+            }
         }
     }
 

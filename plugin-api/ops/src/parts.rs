@@ -36,7 +36,10 @@ pub fn foreign_eval(code: Box<ForeignCode>) -> EvalEntry {
 /// memory.
 pub fn foreign_text(part: u8, code: Box<ForeignText>) -> CallEntry {
     let has_results = matches!(part, operator_part::GRADIENT | operator_part::COMPUTE);
-    CallEntry { call: call_foreign_text, key: CallKey(std::ptr::from_ref(Box::leak(Box::new((has_results, code)))).cast()) }
+    CallEntry {
+        call: call_foreign_text,
+        key: CallKey(std::ptr::from_ref(Box::leak(Box::new((has_results, code)))).cast()),
+    }
 }
 
 /// # Safety

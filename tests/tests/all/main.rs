@@ -9,6 +9,7 @@ mod bad_plugins;
 mod bodies;
 mod budgets;
 mod build;
+mod c_plugins;
 mod checked;
 mod checked_inputs;
 mod checked_parts;

@@ -1,8 +1,6 @@
 //! The numbers of the ship format, and its records.
 
-use crate::{
-    AttrRec, BlockRec, DimRec, ElemType, NodeId, NodeRec, OpRec, StrId, TypeRec,
-};
+use crate::{AttrRec, BlockRec, DimRec, ElemType, NodeId, NodeRec, OpRec, StrId, TypeRec};
 
 /// The first bytes of everything that is shipped.
 pub const MAGIC: [u8; 8] = *b"\x89RelShip";

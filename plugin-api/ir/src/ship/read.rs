@@ -66,9 +66,10 @@ impl<'a> Reader<'a> {
         for &Entry { list, size, offset, len, .. } in &self.entries {
             let end = offset.checked_add(len);
             let is_inside = end.is_some_and(|end| end <= self.bytes.len() as u64) && offset % ALIGNMENT as u64 == 0;
-            room = room.checked_sub(len).filter(|_| is_inside).ok_or_else(|| {
-                format!("list {list} is {len} bytes from byte {offset} on, of {}", self.bytes.len())
-            })?;
+            room = room
+                .checked_sub(len)
+                .filter(|_| is_inside)
+                .ok_or_else(|| format!("list {list} is {len} bytes from byte {offset} on, of {}", self.bytes.len()))?;
             match single(list) {
                 Some(expected) if size as usize != expected || len % expected as u64 != 0 => {
                     return Err(format!("list {list} has {len} bytes, {size} each, where each has {expected}"));
@@ -76,7 +77,9 @@ impl<'a> Reader<'a> {
                 Some(_) if seen & 1 << list != 0 => return Err(format!("list {list} is there twice")),
                 Some(_) => seen |= 1 << list,
                 None if list & ship_list::CRITICAL != 0 => {
-                    return Err(format!("its list {list:#x} is of a later version, and nothing can be read without it"));
+                    return Err(format!(
+                        "its list {list:#x} is of a later version, and nothing can be read without it"
+                    ));
                 }
                 None => {}
             }
@@ -298,5 +301,3 @@ fn attribute(name: &str, kind: u8, bytes: &[u8], tensors: &[Tensor]) -> Option<M
     let tensors = get_all::<u32>(ids).into_iter().map(|id| tensors.get(id as usize).cloned());
     Some(ModuleAttr::from_stored(name, kind, i64::get(int), value, tensors.collect::<Option<Vec<_>>>()?))
 }
-
-

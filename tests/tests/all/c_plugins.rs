@@ -1,0 +1,425 @@
+//! Plugins in C, which share no types with the host: one that is in order, on models; and one that gives back whatever it
+//! likes. What is said of that one is in `golden/c-plugins`.
+#![cfg(target_os = "linux")]
+
+use relais_plugin_api::{
+    boundary::ship::{ALIGNMENT, FORMAT, HERE, Ship, ship_list, shipped},
+    ir::{attr_kind, equal, flag, kind, type_kind},
+    text,
+};
+use relais_tests::{
+    cargo_built::{c_plugin, library, plugin_target},
+    cli::{Run, command, folder},
+    golden::{Golden, Workshop},
+    venv::judge,
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+fn path(inside: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(inside).canonicalize().unwrap()
+}
+
+/// Compiles the hostile plugin with these definitions.
+fn hostile(name: &str, args: &[&str]) -> PathBuf {
+    let here = plugin_target().join("c").join(format!("hostile-{name}"));
+    fs::create_dir_all(&here).unwrap();
+    let mut record = command();
+    record.args(["plugin", "record"]).arg(path("tests/c/plugin.toml")).arg("-o").arg(here.join("record.h"));
+    Run::of(&mut record).expect_success();
+    let library = here.join("libhostile.so");
+    c_plugin(&[path("tests/c/hostile.c")], &here, &library, args);
+    library
+}
+
+static HOSTILE: LazyLock<PathBuf> = LazyLock::new(|| hostile("whole", &[]));
+
+const MODEL: &str = r#"def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 18, "hostile": 1}, ir_version = 9] {
+  %a = Add(%x, [1.0, 2.0]);
+  %r = Reshape(%a, [1, 2]);
+  %y = Neg(%r);
+  %y
+}
+"#;
+
+fn here() -> Workshop {
+    let here = Workshop::new();
+    here.write("m.relay", MODEL);
+    here.write("p.so", fs::read(&*HOSTILE).unwrap());
+    here
+}
+
+fn pass(pass: &str, what: &str) -> String {
+    format!("steps = [{{ pass = \"{pass}\", options.what = \"{what}\" }}]\n")
+}
+
+fn arguments(pipeline: &'static str) -> Vec<&'static str> {
+    vec!["-q", "run", "m.relay", "-o", "out.onnx", "--no-reproducer", "--plugin", "./p.so", "-p", pipeline]
+}
+
+#[test]
+fn what_a_pass_in_c_gives_back_is_not_believed() {
+    let (here, mut golden) = (here(), Golden::new("c-plugins"));
+    for what in ["nothing", "same", "config"] {
+        here.write("p.toml", pass("hostile.Pass", what));
+        let said = here.run(&arguments("p.toml"));
+        assert_eq!(said.golden(), "status 0\n", "{what}");
+        fs::remove_file(here.path("out.onnx")).unwrap();
+    }
+    let cases = [
+        "options",
+        "not-made",
+        "silent",
+        "failed",
+        "not-utf8",
+        "junk",
+        "short",
+        "cut",
+        "null",
+        "huge",
+        "null-message",
+        "format",
+        "kind",
+        "lists",
+        "root",
+        "offset",
+        "size",
+        "error",
+        "count",
+        "file",
+        "operand",
+        "cycle",
+        "result",
+        "type",
+        "interface",
+        "twice",
+        "tensor",
+        "shared",
+        "key",
+        "unknown",
+        "wide",
+    ];
+    for what in cases {
+        here.write("p.toml", pass("hostile.Pass", what));
+        golden.check(what, &here.fails(&arguments("p.toml")).golden());
+    }
+    for what in ["junk", "cut", "kind", "lists", "offset", "unknown"] {
+        here.write("p.toml", pass("hostile.Module", what));
+        golden.check(&format!("module-{what}"), &here.fails(&arguments("p.toml")).golden());
+    }
+    here.write("p.toml", pass("hostile.Pass", "crash"));
+    let said = here.fails(&arguments("p.toml"));
+    let named = "in pass `hostile.Pass`, on function `@main`, ended the process (SIGSEGV at address 0x40)";
+    assert!(said.stderr.contains("plugin `hostile 0.1.0`") && said.stderr.contains(named), "{}", said.stderr);
+    golden.finish();
+}
+
+#[test]
+fn what_an_operator_in_c_answers_is_not_believed() {
+    let (here, mut golden) = (here(), Golden::new("c-operators"));
+    for what in ["none", "failed", "junk", "cut", "null", "operand", "type", "call", "no-value", "silent"] {
+        let call = format!("hostile::Op([1.0, 2.0], what = \"{what}\")");
+        here.write(
+            "m.relay",
+            MODEL.replace("[1.0, 2.0]);\n  %r", "%h);\n  %r").replace("  %a", &format!("  %h = {call};\n  %a")),
+        );
+        let mut arguments = arguments("p.toml");
+        arguments.truncate(arguments.len() - 2);
+        let said = here.run(&[&arguments[..], &["--passes", "InferType,FoldConstant", "--remarks=missed"]].concat());
+        golden.check(what, &said.golden());
+        let _ = fs::remove_file(here.path("out.onnx"));
+    }
+    golden.finish();
+}
+
+#[test]
+fn a_table_in_c_is_looked_at_before_it_is_used() {
+    let (here, mut golden) = (here(), Golden::new("c-tables"));
+    here.write("p.toml", pass("hostile.Pass", "nothing"));
+    let variants: [(&str, &[&str]); 5] = [
+        ("no-symbol", &["-DNO_SYMBOL"]),
+        ("no-functions", &["-DNO_FUNCTIONS"]),
+        ("small", &["-DSIZE=7"]),
+        ("empty", &["-DSIZE=0"]),
+        ("later-format", &["-DFORMAT=2"]),
+    ];
+    for (name, args) in variants {
+        here.write("p.so", fs::read(hostile(name, args)).unwrap());
+        golden.check(name, &here.fails(&arguments("p.toml")).golden());
+    }
+    // One of a later version has more functions.
+    here.write("p.so", fs::read(hostile("larger", &["-DSIZE=sizeof(relais_plugin)+64"])).unwrap());
+    assert_eq!(here.run(&arguments("p.toml")).golden(), "status 0\n");
+    golden.finish();
+}
+
+#[test]
+fn descriptions_are_checked() {
+    let (here, mut golden) = (Workshop::new(), Golden::new("c-records"));
+    let plugin = "name = \"acme\"\nversion = \"1.0.0\"\n";
+    let cases = [
+        ("not-toml", "name = ".to_owned()),
+        ("no-name", "version = \"1.0.0\"\n".to_owned()),
+        ("bad-version", "name = \"acme\"\nversion = \"one\"\n".to_owned()),
+        ("unknown-key", format!("{plugin}licens = \"MIT\"\n")),
+        ("no-level", format!("{plugin}[[pass]]\nname = \"acme.P\"\n")),
+        ("bad-level", format!("{plugin}[[pass]]\nname = \"acme.P\"\nlevel = \"rewrite\"\n")),
+        ("bad-name", format!("{plugin}[[pass]]\nname = \"acme P\"\nlevel = \"module\"\n")),
+        ("reserved", format!("{plugin}[[pass]]\nname = \"relais.P\"\nlevel = \"module\"\n")),
+        (
+            "bad-default",
+            format!(
+                "{plugin}[[pass]]\nname = \"acme.P\"\nlevel = \"module\"\n\
+                 options.n = {{ type = \"integer\", max = 3, default = 4 }}\n"
+            ),
+        ),
+        ("option-key", format!("{plugin}option.\"acme.x\" = {{ type = \"bool\", min = 1 }}\n")),
+        (
+            "effects",
+            format!(
+                "{plugin}[[operator]]\ndomain = \"a\"\nname = \"B\"\nsince = 1\ninputs = 1\noutputs = 1\neffects = [\"evil\"]\n"
+            ),
+        ),
+        (
+            "inputs",
+            format!("{plugin}[[operator]]\ndomain = \"a\"\nname = \"B\"\nsince = 1\ninputs = 70000\noutputs = 1\n"),
+        ),
+    ];
+    for (name, toml) in cases {
+        here.write("plugin.toml", toml);
+        golden.check(name, &here.fails(&["plugin", "record", "plugin.toml", "-o", "record.h"]).golden());
+    }
+    golden.check("missing", &here.fails(&["plugin", "record", "nothing.toml"]).golden());
+    golden.finish();
+}
+
+/// The record says everything that one of a plugin in Rust can.
+#[test]
+fn a_description_becomes_records() {
+    let here = folder("c-description");
+    let toml = r#"
+name = "acme-all"
+version = "1.2.3"
+licence = "MIT"
+description = "Everything."
+domains = { "acme" = 3 }
+
+[[pass]]
+name = "acme.All"
+aliases = ["acme.Every"]
+level = "module"
+opt_level = 1
+required = ["InferType"]
+doc = "All."
+serial = true
+phase = "clean-up"
+runtime = "acme"
+changes_interface = "widen"
+statistics = { widened = "inputs" }
+preserves = ["structure"]
+[pass.options]
+widen = { type = "bool", default = false, doc = "Whether." }
+n = { type = "integer", min = 1, max = 9, default = 3 }
+size = { type = "integer", unit = "bytes", default = 65536 }
+x = { type = "float", min = 0, default = 1 }
+how = { type = "choice", choices = { fast = "quickly", well = "slowly" }, default = "well" }
+names = { type = "list", items = { type = "string" }, default = ["a"] }
+file = { type = "path", optional = true }
+deep = { type = "table", fields = { one = { type = "integer", default = 1 } } }
+
+[[operator]]
+domain = "acme"
+name = "Op"
+since = 2
+inputs = [1, 2]
+outputs = [1]
+takes = [{ name = "x", type = "T" }, { name = "y", type = "T", kind = "optional" }]
+gives = [{ name = "z", type = "T", kind = "variadic" }]
+types.T = { tensors = ["float32", "int8"], others = ["map(string,tensor(float))"] }
+attributes = { axis = { kind = "int", default = "-1" }, mode = { kind = "string", required = true } }
+effects = ["random", "traps"]
+fusion = "broadcast"
+macs = "2 * y0"
+properties = { "acme.color" = "red", exact = "rounded" }
+
+[[addition]]
+domain = ""
+name = "Relu"
+since = 14
+kernel = true
+priority = 7
+target = "acme-chip"
+
+[[pipeline]]
+name = "acme-small"
+toml = "steps = [\"acme.All\"]"
+
+[option."acme.color"]
+type = "string"
+default = "red"
+"#;
+    fs::write(here.join("plugin.toml"), toml).unwrap();
+    let mut record = command();
+    record.current_dir(&here).args(["plugin", "record", "plugin.toml", "-o", "record.h"]);
+    Run::of(&mut record).expect_success();
+    let source = "#include \"relais.h\"\n#include \"record.h\"\n\
+                  RELAIS_EXPORT const relais_plugin relais_plugin_acme_all = { sizeof(relais_plugin), 1, 0, 0, 0, 0 };\n";
+    fs::write(here.join("all.c"), source).unwrap();
+    c_plugin(&[here.join("all.c")], &here, &here.join("liball.so"), &[]);
+    let check = Run::of(command().current_dir(&here).args(["plugin", "check", "liball.so"])).expect_success().stdout;
+    for part in [
+        "plugin acme-all 1.2.3",
+        "pass acme.All",
+        "acme.Every",
+        "InferType",
+        "how",
+        "fast",
+        "operator acme::Op since version 2",
+        "map(string,tensor(float))",
+        "axis",
+        "acme.color",
+        "acme-chip",
+        "acme-small",
+        "verdict: accepted",
+    ] {
+        assert!(check.contains(part), "{part}: {check}");
+    }
+}
+
+/// What a pass in C changed is written as it is, and nothing else is touched.
+#[test]
+fn a_pass_in_c_changes_what_it_changed() {
+    let here = folder("c-lossless");
+    let plugin = library(&path("docs/examples/c-plugin"));
+    let text = r#"
+#[ir_version = 9]
+def @main(%x: Tensor[(N, 3), float32]) -> (%y) #[opset = {"": 18}] {
+  %two = const(float32, 2.0) #[form = initializer];
+  %a = Mul(%x, %two) #[doc_string = "doubled"];
+  %b = Relu(%a) #[doc_string = "rectified"];
+  %y = Mul(%b, %x);
+  %y
+}
+"#;
+    fs::write(here.join("m.relay"), text).unwrap();
+    let run = |args: &[&str]| {
+        let mut relais = command();
+        Run::of(relais.current_dir(&here).args(args).arg("--plugin").arg(&plugin)).expect_success()
+    };
+    run(&["-q", "run", "m.relay", "-o", "model.onnx", "--passes", "InferType"]);
+    let said =
+        run(&["run", "model.onnx", "-o", "after.onnx", "--passes", "acme.DoubleToAdd", "--statistics", "--check=3"]);
+    assert!(said.stdout.contains("doubled") || said.stderr.contains("doubled"), "{}{}", said.stdout, said.stderr);
+    let shown = run(&["-q", "run", "after.onnx", "-o", "-", "--passes", "InferType"]).stdout;
+    assert!(shown.contains("Add(%x, %x)") && shown.contains("Relu(%a)"), "{shown}");
+    judge(["same".as_ref(), here.as_os_str(), here.join("after.onnx").as_os_str()]);
+    // A limit is an option like any other.
+    fs::write(here.join("p.toml"), "steps = [{ pass = \"acme.DoubleToAdd\", options.limit = 0 }]").unwrap();
+    run(&["-q", "run", "model.onnx", "-o", "same.onnx", "-p", "p.toml"]);
+    assert_eq!(fs::read(here.join("model.onnx")).unwrap(), fs::read(here.join("same.onnx")).unwrap());
+}
+
+// ---- the header and the format ---------------------------------------------------------------------------------------
+
+/// The numbers in the header that C sources include.
+fn numbers_of_the_header() -> BTreeMap<String, u64> {
+    let header = fs::read_to_string(path("plugin-api/c/relais.h")).unwrap();
+    let number = |text: &str| {
+        let text = text.trim().trim_end_matches('u');
+        text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
+    };
+    let defined = header.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+    let mut numbers: BTreeMap<String, u64> =
+        defined.filter_map(|(name, value)| Some((name.to_owned(), number(value)?))).collect();
+    for part in header.split("enum {").skip(1) {
+        for entry in part.split('}').next().unwrap().split([',', '\n']) {
+            let entry = entry.split("/*").next().unwrap();
+            if let Some((name, value)) = entry.split_once('=') {
+                numbers.insert(name.trim().to_owned(), number(value).unwrap_or_else(|| panic!("{entry}")));
+            }
+        }
+    }
+    numbers
+}
+
+#[test]
+fn the_header_has_the_numbers_of_the_boundary() {
+    let numbers = numbers_of_the_header();
+    let same = [
+        ("SHIP_FORMAT", u64::from(FORMAT)),
+        ("HERE", HERE.into()),
+        ("FUNCTION", shipped::FUNCTION.into()),
+        ("MODULE", shipped::MODULE.into()),
+        ("NODES", ship_list::NODES.into()),
+        ("POOL", ship_list::POOL.into()),
+        ("ATTRS", ship_list::ATTRS.into()),
+        ("WORDS", ship_list::WORDS.into()),
+        ("BLOCKS", ship_list::BLOCKS.into()),
+        ("OPS", ship_list::OPS.into()),
+        ("TYPES", ship_list::TYPES.into()),
+        ("TYPE_WORDS", ship_list::TYPE_WORDS.into()),
+        ("TYPE_DIMS", ship_list::TYPE_DIMS.into()),
+        ("STRINGS", ship_list::STRINGS.into()),
+        ("TENSORS", ship_list::TENSORS.into()),
+        ("SIZES", ship_list::SIZES.into()),
+        ("DATA", ship_list::DATA.into()),
+        ("TABLE", ship_list::TABLE.into()),
+        ("LIST", ship_list::LIST.into()),
+        ("KEYS", ship_list::KEYS.into()),
+        ("RESERVED", ship_list::RESERVED.into()),
+        ("GLOBAL", ship_list::GLOBAL.into()),
+        ("ATTRIBUTE", ship_list::ATTRIBUTE.into()),
+        ("SOURCE", ship_list::SOURCE.into()),
+        ("ABSENT", kind::ABSENT.into()),
+        ("VAR", kind::VAR.into()),
+        ("GLOBAL_VAR", kind::GLOBAL_VAR.into()),
+        ("OP", kind::OP.into()),
+        ("CONSTANT", kind::CONSTANT.into()),
+        ("TUPLE", kind::TUPLE.into()),
+        ("TUPLE_GET_ITEM", kind::TUPLE_GET_ITEM.into()),
+        ("CALL", kind::CALL.into()),
+        ("IF", kind::IF.into()),
+        ("FUNCTION_NODE", kind::FUNCTION.into()),
+        ("LET", flag::LET.into()),
+        ("EXTRA", flag::EXTRA.into()),
+        ("LISTED_INPUT", flag::LISTED_INPUT.into()),
+        ("PRISTINE", flag::PRISTINE.into()),
+        ("ATTR_FLOAT", attr_kind::FLOAT.into()),
+        ("ATTR_INT", attr_kind::INT.into()),
+        ("ATTR_STRING", attr_kind::STRING.into()),
+        ("ATTR_FLOATS", attr_kind::FLOATS.into()),
+        ("ATTR_INTS", attr_kind::INTS.into()),
+        ("TYPE_UNKNOWN", type_kind::UNKNOWN.into()),
+        ("TYPE_TENSOR", type_kind::TENSOR.into()),
+        ("TYPE_TENSOR_ANY_RANK", type_kind::TENSOR_ANY_RANK.into()),
+        ("TYPE_TUPLE", type_kind::TUPLE.into()),
+    ];
+    for (name, number) in same {
+        assert_eq!(numbers.get(&format!("RELAIS_{name}")), Some(&number), "{name}");
+    }
+    // The lists of the format are all there.
+    let lists = numbers.iter().filter(|(_, number)| (1..=20).contains(*number)).count();
+    assert!(lists >= 20, "{numbers:?}");
+}
+
+/// The bytes that this format has been since it was written down: a later version reads them, and writes them.
+#[test]
+fn the_format_stays() {
+    let golden = path("tests/c").join("module.ship");
+    let source = fs::read_to_string(path("tests/c/module.relay")).unwrap();
+    let module = text::parse_str(&source).unwrap();
+    let ship = Ship::module(&module);
+    if std::env::var_os("RELAIS_BLESS").is_some() {
+        fs::write(&golden, ship.bytes()).unwrap();
+    }
+    let bytes = fs::read(&golden).unwrap();
+    assert_eq!(bytes.len() % 4, 0);
+    assert!(ship.bytes() == bytes, "what is shipped differs from `{}`", golden.display());
+    let back = ship.module_back(&bytes, &module).unwrap();
+    equal(&module, &back).unwrap();
+    assert!(bytes.starts_with(b"\x89RelShip") && ALIGNMENT == 64);
+}
