@@ -369,7 +369,7 @@ impl Inspection {
         let records = read_records(&section).map_err(Refusal::Record)?;
         reasons(&records.plugin).for_each(|reason| self.object(reason));
         // The record explains it better, if it does.
-        if let Some(why) = foreign.clone().filter(|_| records.plugin.target == TARGET) {
+        if let Some(why) = foreign.clone().filter(|_| records.plugin.takes_bytes || records.plugin.target == TARGET) {
             self.object(Refusal::NotALibrary { why });
         }
         let (needs, is_exported) = match foreign {
@@ -378,7 +378,11 @@ impl Inspection {
         };
         if is_exported == Some(false) {
             let symbol = records.plugin.entry.clone();
-            self.object(Refusal::Entry { symbol, why: "the file does not export it".into() });
+            let why = "the file does not export it".into();
+            self.object(match records.plugin.takes_bytes {
+                true => Refusal::Table { symbol, why },
+                false => Refusal::Entry { symbol, why },
+            });
         }
         if let Some(refusal) = writable(&self.path, policy) {
             self.object(refusal);

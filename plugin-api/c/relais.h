@@ -558,17 +558,20 @@ static inline uint32_t relais_option(relais_bytes options, const char *name, rel
     const uint8_t *at = (const uint8_t *)options.at, *end = at + options.len;
     int is_next = 0;
     at += 6; /* the table itself */
+    value->at = NULL;
+    value->len = 0;
     while (at + 6 <= end) {
         uint16_t tag;
         uint32_t len;
         memcpy(&tag, at, 2);
         memcpy(&len, at + 2, 4);
-        value->at = at + 6;
-        value->len = len;
-        if (is_next) return tag;
-        is_next = tag == 7 && relais_is(*value, name); /* 7 is a name */
+        relais_bytes found = {at + 6, len};
+        if (is_next) {
+            *value = found;
+            return tag;
+        }
+        is_next = tag == 7 && relais_is(found, name); /* 7 is a name */
         at += 6 + (uint64_t)len;
-        if (tag != 7) is_next = 0;
     }
     return 0;
 }

@@ -51,9 +51,13 @@ pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
         line("compiler", plugin.rustc.clone());
         line("target", plugin.target.clone());
         line("panic", plugin.panic.clone());
-        line("build", build(plugin).to_owned());
-        line("entry", plugin.entry.clone());
-        line("fingerprint", format!("{:016x}", plugin.fingerprint));
+        if plugin.takes_bytes {
+            line("table", format!("{}, handed bytes", plugin.entry));
+        } else {
+            line("build", build(plugin).to_owned());
+            line("entry", plugin.entry.clone());
+            line("fingerprint", format!("{:016x}", plugin.fingerprint));
+        }
         line("needs", needs_text(&inspection.needs));
     }
     line("found", place_text(place, inspection));
@@ -249,6 +253,7 @@ fn plugin_json(plugin: &PluginRecord) -> Value {
         "licence": plugin.licence,
         "description": plugin.description,
         "entry": plugin.entry,
+        "takes_bytes": plugin.takes_bytes,
         "crate": plugin.crate_name,
         "boundary": plugin.boundary.to_string(),
         "needs": plugin.needs.to_string(),

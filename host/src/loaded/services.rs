@@ -5,7 +5,7 @@ use crate::{
     manager::{ContextBuilder, resolve_nested, run_nested},
     pass::{Catalogue, ContextGuard, PassContext, RunCx, Scope},
     pipeline::{Callee, Pipeline},
-    plugin::{Here, PluginRecord, Running, StatisticRecord, cut_diagnostic, cut_error},
+    plugin::{Here, PluginRecord, Running, StatisticRecord, cut, cut_diagnostic, cut_error, escaped},
     registry::{Provider, Registry},
 };
 use abi_stable::{
@@ -92,12 +92,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Adds to a statistic of the pass; an undeclared one cannot be counted.
-    fn count(&self, statistic: &str, n: u64) {
+    /// Adds to a statistic of the pass; returns whether it declares it.
+    fn count(&self, statistic: &str, n: u64) -> bool {
         let index = self.statistics.iter().position(|declared| declared.name == statistic);
-        if let Some(count) = index.and_then(|index| self.counts.get(index)) {
-            count.fetch_add(n, Ordering::Relaxed);
-        }
+        let count = index.and_then(|index| self.counts.get(index));
+        count.map(|count| count.fetch_add(n, Ordering::Relaxed)).is_some()
     }
 
     /// Passes on the counts of the pass, in the order of their declaration.
@@ -401,7 +400,16 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
 
 extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
     let state = state(data);
-    state.guarded(|| state.run.count(&statistic, n));
+    state.guarded(|| {
+        if !state.run.count(&statistic, n) {
+            let statistic = cut(&statistic);
+            let named = escaped(&statistic);
+            let error = format_args!("the pass counts `{named}`, which its record does not declare");
+            let mut rec = Diagnostic::error(error).code("undeclared-statistic").into_rec();
+            rec.function = state.global.into();
+            state.said.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
+        }
+    });
 }
 
 extern "C" fn file(data: HostData<'_>, name: RStr<'_>, contents: RSlice<'_, u8>) -> RResult<(), PassError> {

@@ -72,13 +72,16 @@ impl OpenPlugin {
         let library =
             open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
-        let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: one_line(&why) };
+        // The copy in memory has a name that nobody knows.
+        let known = |why: &str| one_line(&why.replace(&*path.to_string_lossy(), &file.to_string_lossy()));
+        let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: known(&why) };
         if plugin.takes_bytes {
             // SAFETY: the symbol is only looked at, as a number.
             let table = unsafe { library.get::<*const u32>(plugin.entry.as_bytes()) };
-            let table = *table.map_err(|error| entry(error.to_string()))?;
+            let unusable = |why: String| Refusal::Table { symbol: plugin.entry.clone(), why: known(&why) };
+            let table = *table.map_err(|error| unusable(error.to_string()))?;
             // SAFETY: according to the record the symbol is the table of a plugin that is handed bytes.
-            let opened = unsafe { CPlugin::new(table) }.map_err(entry)?;
+            let opened = unsafe { CPlugin::new(table) }.map_err(unusable)?;
             loaded(opened.address(), &format!("plugin `{} {}`", plugin.name, plugin.version));
             return Ok(Self::Bytes(opened));
         }

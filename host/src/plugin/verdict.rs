@@ -89,6 +89,13 @@ pub enum Refusal {
         /// The error.
         why: String,
     },
+    /// The table of a plugin that is handed bytes is missing or is none.
+    Table {
+        /// Its symbol.
+        symbol: String,
+        /// The error.
+        why: String,
+    },
     /// The types that cross the boundary differ.
     Layout {
         /// The first difference.
@@ -159,6 +166,7 @@ impl Refusal {
             Self::Writable { by: FileWriter::User(_), .. } => {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
+            Self::Table { .. } => "compile the plugin with the `relais.h` of this host's `relais-plugin-api`".into(),
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
             Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais-opt`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
@@ -232,6 +240,7 @@ impl fmt::Display for Refusal {
             Self::Replaced => f.write_str("it was replaced after it had been looked at"),
             Self::Open { why } => write!(f, "the system does not open it: {why}"),
             Self::Entry { symbol, why } => write!(f, "its entry `{symbol}` is not usable: {why}"),
+            Self::Table { symbol, why } => write!(f, "its table `{symbol}` is not usable: {why}"),
             Self::Layout { why } => write!(f, "the types that cross the boundary differ: {why}"),
             Self::Init(error) => write!(f, "its initialiser failed: {error}"),
         }

@@ -225,7 +225,8 @@ pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
         root: reader.root,
     });
     if let Some(fault) = verify_arena(&f).first() {
-        return Err(format!("{fault}"));
+        let node = fault.node.map_or_else(String::new, |node| format!(", at {node}"));
+        return Err(format!("{}{node} ({})", fault.message, fault.code.as_str()));
     }
     f.index_again()?;
     if let Some(before) = sent.function {
