@@ -5,7 +5,7 @@ use relais::{files::Existing, plugin::describe};
 use relais_session::{Outputs, model::NotWritten};
 use std::fmt::Write;
 
-/// How many bytes stand in a line of C.
+/// How many bytes a line of C has.
 const IN_LINE: usize = 16;
 
 /// Writes the records as C.

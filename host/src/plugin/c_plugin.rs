@@ -13,7 +13,7 @@ use relais_plugin_api::{
     op::OpError,
 };
 
-/// A pass of such a plugin.
+/// A pass of a plugin like this.
 struct CPass {
     state: CState,
 }
@@ -62,7 +62,7 @@ impl Requests for OfMaking {
 }
 
 fn unreadable(error: &ShipError) -> String {
-    format!("what it gave back cannot be read: {error}")
+    format!("its answer cannot be read: {error}")
 }
 
 fn refused(error: ShipError) -> PassError {

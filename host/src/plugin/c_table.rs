@@ -116,7 +116,7 @@ impl Drop for CState {
     }
 }
 
-/// What a plugin may ask of the host during a call.
+/// The requests that a plugin may make of the host during a call.
 pub(super) trait Requests: Sync {
     /// Takes a diagnostic.
     fn diagnostic(&self, _diagnostic: Diagnostic) {}
@@ -140,7 +140,7 @@ pub(super) struct CFailure {
     pub kind: u32,
     /// The plugin's message.
     pub message: String,
-    /// What the plugin got wrong about the call itself.
+    /// Whether the plugin broke the rules of the call.
     pub is_lie: bool,
 }
 
@@ -177,7 +177,7 @@ struct Call<'a> {
     said: Mutex<Said>,
 }
 
-/// What the plugin has said so far.
+/// The statements of the plugin so far.
 #[derive(Default)]
 struct Said {
     answer: Option<Vec<u8>>,

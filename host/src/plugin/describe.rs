@@ -23,12 +23,12 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// What is wrong with a description.
+/// An error in a description.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DescriptionError {
     /// The bytes of the text that it is about; none if it is about the whole.
     pub span: Option<Range<usize>>,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
     /// A suggestion.
     pub help: Option<String>,
@@ -234,7 +234,7 @@ const RECORDS: &[(&str, u32, &[Key], &[&str])] = &[
 /// The records of the plugin that a text describes: an array for its section.
 ///
 /// # Errors
-/// Returns what is wrong with the text.
+/// Returns the first error in the text.
 pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     let table = DeTable::parse(text).map_err(|error| DescriptionError {
         span: error.span(),

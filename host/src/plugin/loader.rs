@@ -72,7 +72,7 @@ impl OpenPlugin {
         let library =
             open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
-        // The copy in memory has a name that nobody knows.
+        // The copy in memory has a name that means nothing to the user.
         let known = |why: &str| one_line(&why.replace(&*path.to_string_lossy(), &file.to_string_lossy()));
         let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: known(&why) };
         if plugin.takes_bytes {

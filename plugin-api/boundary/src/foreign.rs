@@ -19,13 +19,13 @@ pub trait ForeignPass: Send + Sync + 'static {
     /// Runs on a function or a loop program.
     ///
     /// # Errors
-    /// Returns an error if the pass fails, or what it gave back cannot be read.
+    /// Returns an error if the pass fails, or its answer cannot be read.
     fn function(&self, call: &CallCx<'_>, function: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError>;
 
     /// Runs on a module.
     ///
     /// # Errors
-    /// Returns an error if the pass fails, or what it gave back cannot be read.
+    /// Returns an error if the pass fails, or its answer cannot be read.
     fn module(&self, call: &CallCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError>;
 }
 

@@ -87,7 +87,7 @@ proptest! {
         let module = wild::module(&mut Tape::new(&bytes));
         let printed = text::print(&module, &PrintOptions::default());
         let ship = Ship::module(&module);
-        // As nobody knows it: none of its functions is one that was sent.
+        // Nothing is known of it: none of its functions is one that was sent.
         let again = ship.module_back(ship.bytes(), &IRModule::new()).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(&printed, &text::print(&again, &PrintOptions::default()));
         prop_assert!(equal(&module, &again).is_ok());

@@ -2,7 +2,7 @@
 //!
 //! A header of 64 bytes is followed by a directory and by the lists of the arena, as they lie, little-endian, at multiples of
 //! 64 bytes; `docs/abi.md` describes each. Tensors refer to bytes that are not copied: they go beside what is shipped.
-//! What comes back is not believed: every range and every id is checked before it is used.
+//! An answer is not believed: every range and every id is checked before it is used.
 
 mod layout;
 mod read;
@@ -21,7 +21,7 @@ pub struct Ship {
     shared: Vec<Blob>,
 }
 
-/// Why bytes are not what they should be. Its `Display` goes on after "what it gave back cannot be read: ".
+/// An error in bytes that should be shipped content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShipError(String);
 
@@ -46,7 +46,7 @@ impl Ship {
         Self { bytes: write::module(module, &mut shared), shared: shared.into_vec() }
     }
 
-    /// What is shipped.
+    /// The header, the directory and the lists.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

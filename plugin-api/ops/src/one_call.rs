@@ -131,8 +131,8 @@ impl OneCall {
     }
 }
 
-/// Infers the types of a call's results by code that is given the call as a function of its own and gives it back with
-/// the type of its result: a tuple if there are several.
+/// Infers the types of a call's results by code that receives the call as a function of its own and returns it with the
+/// type of its result: a tuple if there are several.
 ///
 /// # Errors
 /// Returns an error if that code does, or a call like this one is not handed over.
@@ -160,8 +160,8 @@ pub fn infer_by(
     Ok(())
 }
 
-/// Evaluates a call by code that is given the call as a function without parameters and gives back a function whose
-/// results are constants.
+/// Evaluates a call by code that receives the call as a function without parameters and returns a function whose results
+/// are constants.
 ///
 /// # Errors
 /// Returns an error if that code does, or a call like this one is not handed over.

@@ -1,5 +1,5 @@
-//! Plugins in C, which share no types with the host: one that is in order, on models; and one that gives back whatever it
-//! likes. What is said of that one is in `golden/c-plugins`.
+//! Plugins in C, which share no types with the host: one that is in order, on models; and one that answers as it likes, with
+//! the messages about it in `golden/c-…`.
 #![cfg(target_os = "linux")]
 
 use relais_plugin_api::{
@@ -290,7 +290,7 @@ default = "red"
     }
 }
 
-/// What a pass in C changed is written as it is, and nothing else is touched.
+/// The changes of a pass in C are written, and nothing else is touched.
 #[test]
 fn a_pass_in_c_changes_what_it_changed() {
     let here = folder("c-lossless");

@@ -1,5 +1,6 @@
 //! The end-to-end tests: one program, so that there is one thing to link.
 
+mod a_first_plugin;
 mod additions;
 mod alone;
 mod attribute_defaults;
@@ -68,7 +69,6 @@ mod standard_output;
 mod strip;
 mod threads;
 mod transform;
-mod tutorial;
 mod tvm_names;
 mod unbuildable;
 mod untrue;

@@ -239,8 +239,8 @@ impl Function {
         changed
     }
 
-    /// Makes the indices again, for a function whose arena was checked. Names that are looked up get one id each, whoever
-    /// added them.
+    /// Makes the indices again, for a function whose arena was checked. Names that are looked up get one id each,
+    /// however often they were added.
     ///
     /// # Errors
     /// Returns an error if two types or two operators are equal.

@@ -11,7 +11,7 @@ pub const FORMAT: u32 = 1;
 /// Where a list may start: at a multiple of this.
 pub const ALIGNMENT: usize = 64;
 
-/// What is shipped. Append-only.
+/// The kinds of content. Append-only.
 pub mod shipped {
     /// A function or a loop program.
     pub const FUNCTION: u32 = 0;
@@ -210,7 +210,7 @@ pub struct Entry {
 
 record!(Entry { list: u32, size: u32, offset: u64, len: u64, key: u32, key_len: u32, kind: u32 } then 4);
 
-/// What precedes the directory.
+/// The header, which precedes the directory.
 pub struct Header {
     /// [`MAGIC`].
     pub magic: u64,
@@ -228,7 +228,7 @@ pub struct Header {
 
 record!(Header { magic: u64, format: u32, kind: u32, len: u64, n_lists: u32, root: NodeId } then 32);
 
-/// The bytes of records, one after the other.
+/// The bytes of records, one after another.
 pub fn put_all<R: Record>(records: &[R]) -> Vec<u8> {
     let mut out = Vec::with_capacity(records.len() * R::SIZE);
     for record in records {

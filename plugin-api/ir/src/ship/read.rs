@@ -1,4 +1,4 @@
-//! Reading what was shipped. Whoever wrote it is not believed.
+//! Reading shipped content. Its writer is not believed.
 
 use super::layout::*;
 use crate::{
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What was sent, so that what comes back as it was is not read again.
+/// The function that was sent, so that parts of it that come back unchanged are not read again.
 pub struct Sent<'a> {
     /// The bytes of a function; empty if none was sent.
     pub bytes: &'a [u8],
@@ -154,7 +154,7 @@ impl<'a> TensorReader<'a> {
         let before = Reader::new(sent.bytes, shipped::FUNCTION).ok();
         let list = |list| before.as_ref().map_or(&[][..], |before| before.list(list));
         let (sent_recs, sent_sizes) = (list(ship_list::TENSORS), list(ship_list::SIZES));
-        // What is in the data is compared by its place alone.
+        // Bytes in the data are compared by their place alone.
         let is_same_data = list(ship_list::DATA) == reader.list(ship_list::DATA);
         Self {
             sent,

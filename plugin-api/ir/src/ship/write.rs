@@ -12,7 +12,7 @@ pub struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// The place of bytes: those that stand in their blob are copied to `data`.
+    /// The place of bytes: those that their blob itself holds are copied to `data`.
     fn place(&mut self, blob: &Blob, data: &mut Vec<u8>) -> Place {
         let len = blob.len() as u64;
         let Some((key, whole)) = blob.whole() else {

@@ -1,5 +1,6 @@
 //! `docs/writing-a-plugin.md`, followed to the letter: its files are written and its commands are run, in order, as by
-//! a reader who has a copy of the repository in the folder `relais` and nothing else.
+//! a reader who has a copy of the repository in the folder `relais` and nothing else. It takes the longest of all tests, and
+//! its name lets it begin first.
 
 use relais_tests::{
     cargo_built::{author_cargo, lock_versions, plugin_target},
