@@ -352,12 +352,15 @@ static inline void *relais_grow(relais_editor *editor, relais_list *list, uint64
     return list->at;
 }
 
-/* Adds `n` elements at the end of a list; returns the index of the first. */
+/* Adds `n` elements at the end of a list, which may be elements of that list; returns the index of the first. */
 static inline uint32_t relais_push(relais_editor *editor, uint32_t list, const void *elements, uint32_t n, uint32_t size) {
     relais_list *to = relais_list_of(editor, list, size, "");
-    uint64_t start = to->len;
-    if (relais_grow(editor, to, start + (uint64_t)n * size) == NULL) return 0;
-    memcpy(to->at + start, elements, (size_t)n * size);
+    uint64_t start = to->len, len = (uint64_t)n * size;
+    uint64_t inside = (uint64_t)((uintptr_t)elements - (uintptr_t)to->at);
+    int is_inside = elements != NULL && inside < to->len;
+    if (len == 0) return (uint32_t)(start / size);
+    if (relais_grow(editor, to, start + len) == NULL) return 0;
+    memcpy(to->at + start, is_inside ? to->at + inside : (const uint8_t *)elements, (size_t)len);
     return (uint32_t)(start / size);
 }
 
@@ -388,12 +391,20 @@ static inline relais_bytes relais_string(relais_editor *editor, uint32_t string)
     return bytes;
 }
 
-static inline uint32_t relais_add_string(relais_editor *editor, const char *text) {
-    uint32_t len = (uint32_t)strlen(text);
+static inline uint32_t relais_add_bytes(relais_editor *editor, relais_bytes bytes) {
+    uint32_t len = (uint32_t)bytes.len;
     if (len == 0) return 0;
+    /* The bytes may be those of a string, which moves when the list grows. */
+    const relais_list *strings = relais_list_of(editor, RELAIS_STRINGS, 1, "");
+    uint64_t inside = (uint64_t)((uintptr_t)bytes.at - (uintptr_t)strings->at);
+    int is_inside = inside < strings->len;
     uint32_t id = relais_push(editor, RELAIS_STRINGS, &len, 4, 1);
-    relais_push(editor, RELAIS_STRINGS, text, len, 1);
+    relais_push(editor, RELAIS_STRINGS, is_inside ? strings->at + inside : (const uint8_t *)bytes.at, len, 1);
     return id;
+}
+
+static inline uint32_t relais_add_string(relais_editor *editor, const char *text) {
+    return relais_add_bytes(editor, relais_text(text));
 }
 
 /* Whether a node is a call of an operator of that domain and name; ONNX's own domain is empty. */
@@ -419,6 +430,54 @@ static inline const relais_attr *relais_attribute(relais_editor *editor, uint32_
     return NULL;
 }
 
+/* Number `at` of an attribute of integers or floats. */
+static inline int64_t relais_int_at(relais_editor *editor, const relais_attr *attr, uint32_t at) {
+    int64_t number;
+    memcpy(&number, RELAIS_AT(editor, RELAIS_WORDS, uint32_t, attr->a + 2 * at), 8);
+    return number;
+}
+
+static inline float relais_float_at(relais_editor *editor, const relais_attr *attr, uint32_t at) {
+    float number;
+    memcpy(&number, RELAIS_AT(editor, RELAIS_WORDS, uint32_t, attr->a + at), 4);
+    return number;
+}
+
+/* An attribute, to be given to a node. `b` of a list counts its words: two for each integer. */
+static inline relais_attr relais_make_attr(relais_editor *editor, const char *name, uint8_t kind, uint32_t a, uint32_t b) {
+    relais_attr attr = {0, kind, 0, 0, a, b};
+    attr.name = relais_add_string(editor, name);
+    return attr;
+}
+
+static inline relais_attr relais_int_attr(relais_editor *editor, const char *name, int64_t number) {
+    uint64_t bits = (uint64_t)number;
+    return relais_make_attr(editor, name, RELAIS_ATTR_INT, (uint32_t)bits, (uint32_t)(bits >> 32));
+}
+
+static inline relais_attr relais_float_attr(relais_editor *editor, const char *name, float number) {
+    uint32_t bits;
+    memcpy(&bits, &number, 4);
+    return relais_make_attr(editor, name, RELAIS_ATTR_FLOAT, bits, 0);
+}
+
+static inline relais_attr relais_string_attr(relais_editor *editor, const char *name, const char *text) {
+    return relais_make_attr(editor, name, RELAIS_ATTR_STRING, relais_add_string(editor, text), 0);
+}
+
+static inline relais_attr relais_ints_attr(relais_editor *editor, const char *name, const int64_t *numbers, uint32_t n) {
+    uint32_t first = relais_push(editor, RELAIS_WORDS, numbers, 2 * n, 4);
+    return relais_make_attr(editor, name, RELAIS_ATTR_INTS, first, 2 * n);
+}
+
+/* Gives a node these attributes, in place of those that it had. */
+static inline void relais_set_attrs(relais_editor *editor, uint32_t node, const relais_attr *attrs, uint32_t n) {
+    relais_attr head = {0, 0, 0, 0, n, 0};
+    uint32_t first = relais_push(editor, RELAIS_ATTRS, &head, 1, sizeof head);
+    relais_push(editor, RELAIS_ATTRS, attrs, n, sizeof *attrs);
+    relais_node_at(editor, node)->c = n == 0 ? 0 : first + 1;
+}
+
 /* The node of an operator, added if the function does not call it yet. */
 static inline uint32_t relais_op_node(relais_editor *editor, const char *domain, const char *name) {
     uint32_t n = RELAIS_COUNT(editor, RELAIS_OPS, relais_op);
@@ -439,15 +498,20 @@ static inline uint32_t relais_op_node(relais_editor *editor, const char *domain,
 
 /* Adds a call with one result; it is in no block yet. */
 static inline uint32_t relais_add_call(relais_editor *editor, uint32_t op, const uint32_t *args, uint32_t n_args) {
-    uint32_t no_functions = 0;
-    relais_push(editor, RELAIS_POOL, &no_functions, 1, 4);
-    uint32_t first = relais_push(editor, RELAIS_POOL, &op, 1, 4);
-    relais_push(editor, RELAIS_POOL, args, n_args, 4);
-    relais_node node = {RELAIS_CALL, RELAIS_EXTRA, 0, first, n_args + 1u, 0};
+    /* The number of its functions, the operator and the arguments, which may be operands of another node. */
+    const uint32_t start[2] = {0, op};
+    uint32_t first = relais_push(editor, RELAIS_POOL, args, n_args, 4);
+    relais_push(editor, RELAIS_POOL, start, 2, 4);
+    if (!editor->is_out_of_memory) {
+        uint32_t *operands = RELAIS_AT(editor, RELAIS_POOL, uint32_t, first);
+        memmove(operands + 2, operands, n_args * sizeof *operands);
+        memcpy(operands, start, sizeof start);
+    }
+    relais_node node = {RELAIS_CALL, RELAIS_EXTRA, 0, first + 1u, n_args + 1u, 0};
     return relais_push(editor, RELAIS_NODES, &node, 1, sizeof node);
 }
 
-/* Adds a constant of packed little-endian elements. */
+/* Adds a constant of packed little-endian elements; it is in no block yet. */
 static inline uint32_t relais_add_constant(relais_editor *editor, uint8_t elem, const uint64_t *dims, uint32_t rank,
                                            const void *elements, uint64_t len) {
     static const uint8_t zeros[8] = {0};
@@ -494,6 +558,36 @@ static inline void relais_set_type(relais_editor *editor, uint32_t node, uint32_
         memcpy(table->at + (uint64_t)node * 4, &type, 4);
 }
 
+/* The dimensions of a type, if it is a tensor's of known rank; null otherwise. A number from 0 on is a size, -1 an unknown one,
+ * and others are names: equal numbers, equal sizes. */
+static inline const int64_t *relais_dims(relais_editor *editor, uint32_t type, uint32_t *rank) {
+    const relais_type *rec = RELAIS_AT(editor, RELAIS_TYPES, relais_type, type);
+    *rank = rec->kind == RELAIS_TYPE_TENSOR ? rec->b : 0;
+    return rec->kind == RELAIS_TYPE_TENSOR ? RELAIS_AT(editor, RELAIS_TYPE_DIMS, int64_t, rec->a) : NULL;
+}
+
+/* The type of a tensor, added if the function does not have it yet. */
+static inline uint32_t relais_tensor_type(relais_editor *editor, uint8_t elem, const int64_t *dims, uint32_t rank) {
+    uint32_t n = RELAIS_COUNT(editor, RELAIS_TYPES, relais_type), n_own;
+    for (uint32_t type = 0; type < n; type++) {
+        const int64_t *own = relais_dims(editor, type, &n_own);
+        if (own != NULL && RELAIS_AT(editor, RELAIS_TYPES, relais_type, type)->elem == elem && n_own == rank &&
+            (rank == 0 || memcmp(own, dims, rank * 8u) == 0))
+            return type;
+    }
+    relais_type made = {RELAIS_TYPE_TENSOR, elem, 0, 0, rank};
+    made.a = relais_push(editor, RELAIS_TYPE_DIMS, dims, rank, 8);
+    return relais_push(editor, RELAIS_TYPES, &made, 1, sizeof made);
+}
+
+/* Names a node. */
+static inline void relais_set_name(relais_editor *editor, uint32_t node, const char *name) {
+    uint32_t string = relais_add_string(editor, name);
+    relais_list *table = relais_list_of(editor, RELAIS_TABLE, 4, "names");
+    uint64_t end = ((uint64_t)node + 1) * 4;
+    if (relais_grow(editor, table, table->len > end ? table->len : end)) memcpy(table->at + end - 4, &string, 4);
+}
+
 /* The block of the function itself. */
 static inline relais_block *relais_body(relais_editor *editor) {
     const relais_node *root = relais_node_at(editor, editor->root);
@@ -503,19 +597,57 @@ static inline relais_block *relais_body(relais_editor *editor) {
 
 /* Gives a block these bindings, in order. */
 static inline void relais_set_bindings(relais_editor *editor, relais_block *block, const uint32_t *nodes, uint32_t n) {
-    uint32_t start = relais_push(editor, RELAIS_POOL, nodes, n, 4);
+    uint32_t start = relais_push(editor, RELAIS_POOL, nodes, n, 4); /* blocks are in another list, and stay */
     block->start = start;
     block->len = block->room = n;
 }
 
-/* Writes what was read and changed, and answers with it; returns 0, or 1 if there is no memory for it. */
+/* The block that has a node as a binding; null if none has. */
+static inline relais_block *relais_block_of(relais_editor *editor, uint32_t node) {
+    uint32_t n = RELAIS_COUNT(editor, RELAIS_BLOCKS, relais_block);
+    for (uint32_t i = 0; i < n; i++) {
+        relais_block *block = RELAIS_AT(editor, RELAIS_BLOCKS, relais_block, i);
+        for (uint32_t at = 0; at < block->len; at++)
+            if (*RELAIS_AT(editor, RELAIS_POOL, uint32_t, block->start + at) == node) return block;
+    }
+    return NULL;
+}
+
+/* Puts a new node before a binding, into its block; returns 0, or 1 if no block has that binding. */
+static inline int relais_insert_before(relais_editor *editor, uint32_t binding, uint32_t node) {
+    relais_block *block = relais_block_of(editor, binding);
+    if (block == NULL) return 1;
+    uint32_t len = block->len, start = RELAIS_COUNT(editor, RELAIS_POOL, uint32_t);
+    for (uint32_t at = 0; at < len; at++) {
+        uint32_t own = *RELAIS_AT(editor, RELAIS_POOL, uint32_t, block->start + at);
+        if (own == binding) relais_push(editor, RELAIS_POOL, &node, 1, 4);
+        relais_push(editor, RELAIS_POOL, &own, 1, 4);
+    }
+    block->start = start;
+    block->len = block->room = len + 1;
+    return 0;
+}
+
+/* Whether a list is not written when it is empty. */
+static inline int relais_is_left_out(const relais_list *list) {
+    return list->len == 0 && list->entry.list != RELAIS_TABLE && list->entry.list != RELAIS_LIST &&
+           list->entry.list != RELAIS_GLOBAL && list->entry.list != RELAIS_ATTRIBUTE && list->entry.list != RELAIS_SOURCE;
+}
+
+/* Writes the function or module again, and answers with it; returns 0, or 1 if there is no memory for it. If nothing was
+ * changed, the bytes are those that were read. */
 static inline int relais_answer(relais_editor *editor, const relais_host *host) {
-    uint64_t n_keys = 0, n_lists = editor->n_lists + 1u;
-    for (uint32_t i = 0; i < editor->n_lists; i++) n_keys += editor->lists[i]->entry.key_len;
-    uint64_t len = (sizeof(relais_header) + n_lists * sizeof(relais_entry) + 63) / 64 * 64;
-    for (uint32_t i = 0; i < editor->n_lists; i++) len += (editor->lists[i]->len + 63) / 64 * 64;
-    uint64_t keys = len, total = len + (n_keys + 63) / 64 * 64;
-    uint8_t *out = editor->is_out_of_memory ? NULL : (uint8_t *)calloc(1, (size_t)total);
+    uint64_t n_keys = 0, n_lists = 0;
+    for (uint32_t i = 0; i < editor->n_lists; i++) {
+        n_lists += !relais_is_left_out(editor->lists[i]);
+        n_keys += editor->lists[i]->entry.key_len;
+    }
+    n_lists += n_keys > 0;
+    uint64_t at = (sizeof(relais_header) + n_lists * sizeof(relais_entry) + 63) / 64 * 64, total = at;
+    for (uint32_t i = 0; i < editor->n_lists; i++) total = (total + 63) / 64 * 64 + editor->lists[i]->len;
+    uint64_t keys = (total + 63) / 64 * 64;
+    if (n_keys > 0) total = keys + n_keys;
+    uint8_t *out = editor->is_out_of_memory ? NULL : (uint8_t *)calloc(1, (size_t)total + 64);
     if (out == NULL) {
         host->fail(host, RELAIS_FAILED, relais_text("there is not enough memory"));
         return 1;
@@ -526,23 +658,29 @@ static inline int relais_answer(relais_editor *editor, const relais_host *host) 
     header.n_lists = (uint32_t)n_lists;
     header.root = editor->root;
     memcpy(out, &header, sizeof header);
-    uint64_t at = (sizeof header + n_lists * sizeof(relais_entry) + 63) / 64 * 64, key = 0;
+    uint64_t key = 0;
+    uint8_t *directory = out + sizeof header;
     for (uint32_t i = 0; i < editor->n_lists; i++) {
         relais_list *list = editor->lists[i];
+        if (relais_is_left_out(list)) continue;
         relais_entry entry = list->entry;
+        at = (at + 63) / 64 * 64;
         entry.offset = at;
         entry.len = list->len;
         entry.key = (uint32_t)key;
-        memcpy(out + sizeof header + i * sizeof entry, &entry, sizeof entry);
+        memcpy(directory, &entry, sizeof entry);
+        directory += sizeof entry;
         if (list->len > 0) memcpy(out + at, list->at, (size_t)list->len);
         if (entry.key_len > 0) memcpy(out + keys + key, list->key, entry.key_len);
         key += entry.key_len;
-        at += (list->len + 63) / 64 * 64;
+        at += list->len;
     }
-    relais_entry entry = {RELAIS_KEYS, 1, 0, 0, 0, 0, 0, 0};
-    entry.offset = keys;
-    entry.len = n_keys;
-    memcpy(out + sizeof header + editor->n_lists * sizeof entry, &entry, sizeof entry);
+    if (n_keys > 0) {
+        relais_entry entry = {RELAIS_KEYS, 1, 0, 0, 0, 0, 0, 0};
+        entry.offset = keys;
+        entry.len = n_keys;
+        memcpy(directory, &entry, sizeof entry);
+    }
     relais_bytes answer = {out, total};
     host->answer(host, answer);
     free(out);

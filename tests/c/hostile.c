@@ -46,6 +46,37 @@ static void damaged(const relais_host *host, relais_bytes ship, uint64_t at, uin
     free(copy);
 }
 
+/* Edits in place that are right: of a constant, of the values of an attribute, of an operator, of a string and of a callee. */
+static void edited(relais_editor *editor, const char *what) {
+    for (uint32_t node = 0, n = relais_n_nodes(editor); node < n && editor->kind == RELAIS_FUNCTION; node++) {
+        if (is(what, "edit-constant") && relais_is_call(editor, node, "", "Add")) {
+            relais_tensor *tensor = RELAIS_AT(editor, RELAIS_TENSORS, relais_tensor, relais_node_at(editor, relais_operands(editor, node)[2])->a);
+            float numbers[2] = {8.0f, 9.0f};
+            tensor->data.of = RELAIS_HERE;
+            tensor->data.start = relais_push(editor, RELAIS_DATA, numbers, 8, 1);
+        }
+        if (is(what, "edit-ints") && relais_is_call(editor, node, "", "Transpose")) {
+            int64_t perm[2] = {0, 1};
+            memcpy(RELAIS_AT(editor, RELAIS_WORDS, uint32_t, relais_attribute(editor, node, "perm")->a), perm, sizeof perm);
+        }
+        if (is(what, "edit-operator") && relais_is_call(editor, node, "", "Neg")) {
+            uint32_t name = relais_add_string(editor, "Abs");
+            RELAIS_AT(editor, RELAIS_OPS, relais_op, relais_node_at(editor, relais_operands(editor, node)[0])->a)->name = name;
+        }
+        if (is(what, "edit-callee") && relais_node_at(editor, node)->kind == RELAIS_GLOBAL_VAR)
+            relais_node_at(editor, node)->a = relais_add_string(editor, "local::g");
+        if (is(what, "insert") && relais_is_call(editor, node, "", "Neg")) {
+            uint32_t made = relais_add_call(editor, relais_op_node(editor, "", "Abs"), relais_operands(editor, node) + 1, 1);
+            *relais_node_at(editor, made) = (relais_node){RELAIS_CALL, RELAIS_EXTRA | RELAIS_PRISTINE, 0,
+                                                          relais_node_at(editor, made)->a, 2, 0};
+            relais_set_name(editor, made, "made");
+            relais_set_type(editor, made, 1);
+            relais_insert_before(editor, node, made);
+            relais_operands(editor, node)[1] = made;
+        }
+    }
+}
+
 /* Answers with a function that was changed. */
 static void changed(const relais_host *host, relais_bytes ship, const char *what) {
     relais_editor editor;
@@ -68,6 +99,7 @@ static void changed(const relais_host *host, relais_bytes ship, const char *what
         uint32_t n = RELAIS_COUNT(&editor, RELAIS_TENSORS, relais_tensor);
         if (is(what, "shared")) RELAIS_AT(&editor, RELAIS_TENSORS, relais_tensor, n - 1)->data.of = 12345;
     }
+    edited(&editor, what);
     if (is(what, "key")) relais_list_of(&editor, RELAIS_TABLE, 4, "\xff")->entry.kind = 0;
     if (is(what, "unknown")) relais_push(&editor, 0x80000063u, "?", 1, 1);
     if (is(what, "wide")) relais_list_of(&editor, RELAIS_TABLE, 0, "wide");

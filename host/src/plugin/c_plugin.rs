@@ -9,6 +9,8 @@ use relais_plugin_api::{
         ship::{Ship, ShipError},
     },
     diagnostics::{Diagnostic, PassError},
+    facts::OpFactsTable,
+    infer::{Coverage, infer_function},
     ir::{Function, IRModule},
     op::OpError,
 };
@@ -69,20 +71,33 @@ fn refused(error: ShipError) -> PassError {
     PassError::new(unreadable(&error)).help("`docs/abi.md` describes the ship format")
 }
 
+/// Infers the types of a function; faults of calls are found again when the host takes it over.
+fn infer_types(call: CallCx<'_>, f: &mut Function) {
+    let mut relations = OpFactsTable::new(call, f);
+    infer_function(f, &mut relations, Coverage::Missing);
+}
+
 impl ForeignPass for CPass {
     fn function(&self, call: &CallCx<'_>, function: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError> {
         let ship = Ship::function(function);
         let name = call.module().bodies().find(|(_, body)| std::ptr::eq(&***body, &**function));
         let back = CPlugin::run(&self.state, name.map_or("", |(name, _)| name), &ship, &OfPass(*call))?;
         let Some(back) = back.filter(|back| back != ship.bytes()) else { return Ok(None) };
-        Ok(Some(RArc::new(ship.function_back(&back, function).map_err(refused)?)))
+        let is_loops =
+            name.is_some_and(|(name, _)| call.module().global(name).is_some_and(|it| it.prim_func().is_some()));
+        let infer = |f: &mut Function| {
+            if !is_loops {
+                infer_types(*call, f)
+            }
+        };
+        Ok(Some(RArc::new(ship.function_back(&back, function, infer).map_err(refused)?)))
     }
 
     fn module(&self, call: &CallCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let ship = Ship::module(module);
         let back = CPlugin::run(&self.state, "", &ship, &OfPass(*call))?;
         let Some(back) = back.filter(|back| back != ship.bytes()) else { return Ok(None) };
-        ship.module_back(&back, module).map(Some).map_err(refused)
+        ship.module_back(&back, module, |f| infer_types(*call, f)).map(Some).map_err(refused)
     }
 }
 
@@ -117,7 +132,7 @@ impl CPlugin {
         let ask = self.asks(part, op);
         move |call, cx| {
             let ship = Ship::function(call);
-            ship.function_back(&ask(&ship, cx)?, call).map_err(|error| OpError::lied(unreadable(&error)))
+            ship.answer(&ask(&ship, cx)?, call).map_err(|error| OpError::lied(unreadable(&error)))
         }
     }
 

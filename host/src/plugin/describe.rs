@@ -1,8 +1,8 @@
 //! The records of a plugin that is not written in Rust, from a description in TOML.
 
-use super::record::{RecordError, read_records};
+use super::record::read_records;
 use crate::{
-    options::OptionSchema,
+    options::{OptionSchema, ValueKind},
     words::{nearest, or_list},
 };
 use relais_plugin_api::{
@@ -53,10 +53,15 @@ impl std::error::Error for DescriptionError {}
 
 type Node<'t> = Spanned<DeValue<'t>>;
 
+/// How the names of tables begin.
+const SYMBOL: &str = "relais_plugin_";
+
 /// How a value is written.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
+    /// The name of the table in C.
+    Symbol,
     /// A field for each text.
     Texts,
     Byte,
@@ -139,7 +144,7 @@ const PLUGIN: &[Key] = &[
     key("version", plugin_tag::VERSION, Form::Text),
     key("licence", plugin_tag::LICENCE, Form::Text),
     key("description", plugin_tag::DESCRIPTION, Form::Text),
-    key("symbol", plugin_tag::SHIP_ENTRY, Form::Text),
+    key("symbol", plugin_tag::SHIP_ENTRY, Form::Symbol),
     key("domains", plugin_tag::CLOSED_DOMAIN, Form::Domains),
 ];
 
@@ -253,13 +258,15 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     if let Some(name) = table.get("name").and_then(|name| name.get_ref().as_str())
         && !table.contains_key("symbol")
     {
-        let symbol = format!("relais_plugin_{}", name.replace('-', "_"));
+        let symbol = format!("{SYMBOL}{}", name.replace('-', "_"));
         push_field(&mut fields, plugin_tag::SHIP_ENTRY, symbol.as_bytes());
     }
     push_record(&mut out, record_kind::PLUGIN, &fields)?;
     for (name, kind, keys, mandatory) in RECORDS {
         let Some(list) = table.get(*name) else { continue };
-        for item in array(list, name)? {
+        let list = array(list, name)
+            .map_err(|error| DescriptionError { help: Some(format!("write `[[{name}]]`")), ..error })?;
+        for item in list {
             let item = table_of(item, &format!("a {name}"))?;
             let pairs: Vec<_> = item.iter().collect();
             let mut fields = Vec::new();
@@ -278,11 +285,17 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
         }
     }
     let section: Arc<[u8]> = out.clone().into();
-    read_records(&section).map_err(|error| whole(&error))?;
+    let records = read_records(&section).map_err(|error| whole(&error))?;
+    let mut names: Vec<&str> = records.passes.iter().map(|pass| pass.name.as_str()).collect();
+    names.extend(records.passes.iter().flat_map(|pass| &pass.aliases).map(String::as_str));
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(whole(&format_args!("two passes are called `{}`", twice[0])));
+    }
     Ok(out)
 }
 
-fn whole(error: &RecordError) -> DescriptionError {
+fn whole(error: &dyn fmt::Display) -> DescriptionError {
     DescriptionError { span: None, message: error.to_string(), help: None }
 }
 
@@ -345,6 +358,14 @@ fn write_keys<'k>(
 fn write_value(out: &mut Vec<u8>, tag: u16, form: Form, node: &Node<'_>) -> Result<(), DescriptionError> {
     match form {
         Form::Text => push_field(out, tag, text(node)?.as_bytes()),
+        Form::Symbol => {
+            let name = text(node)?;
+            let is_symbol = name.starts_with(SYMBOL) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !is_symbol {
+                return Err(fault(node, format!("`{name}` is not a name in C that begins with `{SYMBOL}`")));
+            }
+            push_field(out, tag, name.as_bytes());
+        }
         Form::Texts => {
             for item in array(node, "the list")? {
                 push_field(out, tag, text(item)?.as_bytes());
@@ -466,9 +487,10 @@ fn write_option(
             }
             ("default", _) if name.is_some() => default = Some(value),
             (limit @ ("min" | "max"), kind_number::INT | kind_number::FLOAT) => {
-                let bytes = match plain(value, number == kind_number::FLOAT)? {
-                    Value::Int(limit) => limit.to_le_bytes(),
-                    Value::Float(limit) => limit.to_le_bytes(),
+                let bytes = match (plain(value)?, number) {
+                    (Value::Int(limit), kind_number::INT) => limit.to_le_bytes(),
+                    (Value::Int(limit), _) => (limit as f64).to_le_bytes(),
+                    (Value::Float(limit), kind_number::FLOAT) => limit.to_le_bytes(),
                     _ => return Err(fault(value, "this is not a number".into())),
                 };
                 push_field(&mut kind, if limit == "min" { kind_tag::MIN } else { kind_tag::MAX }, &bytes);
@@ -507,9 +529,9 @@ fn write_option(
     push_field(&mut inner, options::tag::KIND, &kind);
     inner.extend_from_slice(&fields);
     if let Some(node) = default {
-        let value = plain(node, number == kind_number::FLOAT)?;
         // It is read as it will be, by itself.
         let schema = OptionSchema::read(&inner).map_err(|cause| fault(node, cause.to_string()))?;
+        let value = as_kind(plain(node)?, &schema.kind);
         schema.kind.check(&value, name).map_err(|why| fault(node, why.to_string()))?;
         push_field(&mut inner, options::tag::DEFAULT, &value.encode());
     }
@@ -517,21 +539,38 @@ fn write_option(
     Ok(())
 }
 
+/// A value, its whole numbers being floats where the option takes these.
+fn as_kind(value: Value, kind: &ValueKind) -> Value {
+    match (value, kind) {
+        (Value::Int(number), ValueKind::Float { .. }) => Value::Float(number as f64),
+        (Value::List(items), ValueKind::List(kind)) => {
+            Value::List(items.into_iter().map(|item| as_kind(item, kind)).collect())
+        }
+        (Value::Struct(fields), ValueKind::Struct(options)) => {
+            let field = |(name, value): (String, Value)| match options.iter().find(|option| option.name == name) {
+                Some(option) => (name, as_kind(value, &option.kind)),
+                None => (name, value),
+            };
+            Value::Struct(fields.into_iter().map(field).collect())
+        }
+        (value, _) => value,
+    }
+}
+
 /// A value as it is written.
-fn plain(node: &Node<'_>, is_float: bool) -> Result<Value, DescriptionError> {
+fn plain(node: &Node<'_>) -> Result<Value, DescriptionError> {
     Ok(match node.get_ref() {
         DeValue::Boolean(truth) => Value::Bool(*truth),
         DeValue::String(text) => Value::Str(text.clone().into_owned()),
-        DeValue::Integer(_) if !is_float => Value::Int(number(node)?),
-        DeValue::Integer(_) => Value::Float(number::<i64>(node)? as f64),
+        DeValue::Integer(_) => Value::Int(number(node)?),
         DeValue::Float(float) => {
             let float: Option<f64> = float.as_str().replace('_', "").parse().ok();
             Value::Float(float.ok_or_else(|| fault(node, "this is not a number".into()))?)
         }
-        DeValue::Array(items) => Value::List(items.iter().map(|item| plain(item, is_float)).collect::<Result<_, _>>()?),
+        DeValue::Array(items) => Value::List(items.iter().map(plain).collect::<Result<_, _>>()?),
         DeValue::Table(table) => {
             let pair = |(name, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| {
-                Ok((name.get_ref().to_string(), plain(value, false)?))
+                Ok((name.get_ref().to_string(), plain(value)?))
             };
             Value::Struct(table.iter().map(pair).collect::<Result<_, _>>()?)
         }

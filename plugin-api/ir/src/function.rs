@@ -2,6 +2,7 @@
 
 mod attributes;
 mod build;
+mod changes;
 mod compact;
 mod constants;
 mod operators;
@@ -12,6 +13,7 @@ mod tables;
 mod tests;
 pub(crate) mod types;
 
+pub(super) use changes::Stated;
 pub(super) use raw::{FunctionLists, Parts};
 
 use super::{

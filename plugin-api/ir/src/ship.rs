@@ -56,22 +56,42 @@ impl Ship {
         &self.shared
     }
 
-    /// Reads the function that came back for the one that was sent. It can be read, walked and printed; whether it is a
-    /// program is for [`verify_function`] to say.
+    /// Reads the function that takes the place of the one that was sent. It can be read, walked, typed and printed. What was
+    /// known of nodes that are others now is forgotten, and types that are stated for them count where `infer` finds none.
     ///
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
-    pub fn function_back(&self, bytes: &[u8], sent: &Function) -> Result<Function, ShipError> {
+    pub fn function_back(
+        &self,
+        bytes: &[u8],
+        sent: &Function,
+        infer: impl Fn(&mut Function),
+    ) -> Result<Function, ShipError> {
+        let sent = Sent { bytes: &self.bytes, function: Some(sent), shared: &self.shared };
+        read::changed_function(bytes, &sent, &infer).map_err(ShipError)
+    }
+
+    /// Reads the function that answers a question about the one that was sent, all of whose types are the answer's.
+    ///
+    /// # Errors
+    /// Returns an error that says what is wrong with the bytes.
+    pub fn answer(&self, bytes: &[u8], sent: &Function) -> Result<Function, ShipError> {
         let sent = Sent { bytes: &self.bytes, function: Some(sent), shared: &self.shared };
         read::function(bytes, &sent).map_err(ShipError)
     }
 
-    /// Reads the module that came back for the one that was sent: functions that are as they were are the same objects.
+    /// Reads the module that takes the place of the one that was sent: functions that are as they were are the same objects,
+    /// and the others are read as by [`function_back`](Self::function_back).
     ///
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
-    pub fn module_back(&self, bytes: &[u8], sent: &IRModule) -> Result<IRModule, ShipError> {
+    pub fn module_back(
+        &self,
+        bytes: &[u8],
+        sent: &IRModule,
+        infer: impl Fn(&mut Function),
+    ) -> Result<IRModule, ShipError> {
         let before = Sent { bytes: &self.bytes, function: None, shared: &self.shared };
-        read::module(bytes, &before, sent).map_err(ShipError)
+        read::module(bytes, &before, sent, &infer).map_err(ShipError)
     }
 }

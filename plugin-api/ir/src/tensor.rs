@@ -250,23 +250,16 @@ impl Tensor {
         (self.inner.storage, &self.inner.data)
     }
 
-    /// A tensor of what [`stored`](Self::stored) and [`encoded`](Self::encoded) return.
+    /// A tensor of what [`stored`](Self::stored) returns.
     ///
     /// # Errors
     /// Returns an error if the bytes are not those of a tensor.
-    pub(crate) fn from_stored(
-        storage: u8,
-        elem: ElemType,
-        dims: &[u64],
-        data: Blob,
-        encoded: Blob,
-    ) -> Result<Self, TensorError> {
-        let tensor = match storage {
+    pub(crate) fn from_stored(storage: u8, elem: ElemType, dims: &[u64], data: Blob) -> Result<Self, TensorError> {
+        match storage {
             storage::DENSE => Self::dense(elem, dims, data),
             storage::SPLAT => Self::splat(elem, dims, &data),
             form => Ok(Self::opaque(form, elem, dims, data)),
-        };
-        Ok(if encoded.is_empty() { tensor? } else { tensor?.with_encoded(encoded) })
+        }
     }
 
     /// Element type.

@@ -63,6 +63,18 @@ pub fn verify_arena(function: &Function) -> Vec<Fault> {
     report.faults
 }
 
+/// Everything that is wrong with a function at whatever level: its representation in memory, and the references between its
+/// parts. If nothing is reported, types can be inferred, too.
+pub(crate) fn verify_structure(function: &Function) -> Vec<Fault> {
+    let mut report = Report { function, is_sound: false, faults: Vec::new(), last: None };
+    arena::check(function, &mut report);
+    if report.faults.is_empty() {
+        report.is_sound = true;
+        program::check(function, None, &mut report);
+    }
+    report.faults
+}
+
 /// The global functions that there are.
 struct Globals<'a>(HashMap<&'a str, &'a Global>);
 

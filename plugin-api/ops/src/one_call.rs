@@ -111,6 +111,11 @@ impl OneCall {
         let args = args(&mut f, &mut symbols);
         let params: Vec<NodeId> = args.iter().copied().filter(|&arg| f.kind(arg) == kind::VAR).collect();
         f.set_params(f.root(), &params);
+        for &arg in &args {
+            if f.kind(arg) == kind::CONSTANT {
+                f.append(f.body(), arg);
+            }
+        }
         let op = f.add_op(&call.domain, &call.name, "", 0);
         let n = (n_results != 1).then_some(n_results as u16);
         let made = f.add_call_with(f.op(op).node, &args, &[], n);

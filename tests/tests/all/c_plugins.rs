@@ -193,6 +193,15 @@ fn descriptions_are_checked() {
         here.write("plugin.toml", toml);
         golden.check(name, &here.fails(&["plugin", "record", "plugin.toml", "-o", "record.h"]).golden());
     }
+    let more = [
+        ("no-array", format!("{plugin}[pass]\nname = \"acme.P\"\nlevel = \"module\"\n")),
+        ("symbol", format!("{plugin}symbol = \"not a symbol\"\n")),
+        ("twice", format!("{plugin}{pass}{pass}", pass = "[[pass]]\nname = \"acme.P\"\nlevel = \"module\"\n")),
+    ];
+    for (name, toml) in more {
+        here.write("plugin.toml", toml);
+        golden.check(name, &here.fails(&["plugin", "record", "plugin.toml", "-o", "record.h"]).golden());
+    }
     golden.check("missing", &here.fails(&["plugin", "record", "nothing.toml"]).golden());
     golden.finish();
 }
@@ -229,7 +238,7 @@ x = { type = "float", min = 0, default = 1 }
 how = { type = "choice", choices = { fast = "quickly", well = "slowly" }, default = "well" }
 names = { type = "list", items = { type = "string" }, default = ["a"] }
 file = { type = "path", optional = true }
-deep = { type = "table", fields = { one = { type = "integer", default = 1 } } }
+deep = { type = "table", fields = { one = { type = "float", default = 1 } }, default = { one = 2 } }
 
 [[operator]]
 domain = "acme"
@@ -317,10 +326,62 @@ def @main(%x: Tensor[(N, 3), float32]) -> (%y) #[opset = {"": 18}] {
     let shown = fs::read_to_string(here.join("after.relay")).unwrap();
     assert!(shown.contains("Add(%x, %x)") && shown.contains("Relu(%a)"), "{shown}");
     judge(["same".as_ref(), here.as_os_str(), here.join("after.onnx").as_os_str()]);
-    // A limit is an option like any other.
-    fs::write(here.join("p.toml"), "steps = [{ pass = \"acme.DoubleToAdd\", options.limit = 0 }]").unwrap();
-    run(&["-q", "run", "model.onnx", "-o", "same.onnx", "-p", "p.toml"]);
-    assert_eq!(fs::read(here.join("model.onnx")).unwrap(), fs::read(here.join("same.onnx")).unwrap());
+    // Without anything to do, nothing is touched; an option in C is one like any other.
+    let wide = text.replace("float32", "float64");
+    fs::write(here.join("wide.relay"), wide).unwrap();
+    run(&["-q", "run", "wide.relay", "-o", "wide.onnx", "--passes", "InferType"]);
+    for (value, is_same) in [(false, true), (true, false)] {
+        let pipeline = format!("steps = [{{ pass = \"acme.DoubleToAdd\", options.all_floats = {value} }}]");
+        fs::write(here.join("p.toml"), pipeline).unwrap();
+        run(&["-q", "run", "wide.onnx", "-o", "other.onnx", "-p", "p.toml"]);
+        let [before, after] = ["wide.onnx", "other.onnx"].map(|file| fs::read(here.join(file)).unwrap());
+        assert_eq!(before == after, is_same);
+    }
+}
+
+/// Edits in place of everything that a node refers to: what was read of it and computed from it is forgotten, and the output
+/// is what it was meant to be.
+#[test]
+fn edits_in_place_are_written() {
+    let (here, judged) = (folder("c-edits"), folder("c-edits-judged"));
+    let text = r#"
+#[ir_version = 9]
+def @main(%x: Tensor[(2, 2), float32]) -> (%y, %u) #[opset = {"": 18, "f": 1}] {
+  %k = const(float32, [1.0, 2.0]) #[form = initializer];
+  %a = Add(%x, %k) #[doc_string = "added"];
+  %t = Transpose(%a, perm = [1, 0]);
+  %c = @f(%t);
+  %y = Neg(%c) #[doc_string = "negated"];
+  %u = @g(%x);
+  (%y, %u)
+}
+def @f(%x) #[opset = {"": 18}, function_domain = "f", function_name = "f"] { %y = Relu(%x); %y }
+def @g(%x) #[opset = {"": 18}, function_domain = "f", function_name = "g"] { %y = Exp(%x); %y }
+"#;
+    fs::write(here.join("m.relay"), text).unwrap();
+    let run = |args: &[&str]| {
+        let mut relais = command();
+        relais.current_dir(&here).args(args).arg("--plugin").arg(&*HOSTILE).arg("--no-reproducer");
+        Run::of(&mut relais).expect_success()
+    };
+    run(&["-q", "run", "m.relay", "-o", "model.onnx", "--passes", "InferType"]);
+    let cases = [
+        ("edit-constant", "[8.0, 9.0]", "[1.0, 2.0]"),
+        ("edit-ints", "perm = [0, 1]", "perm = [1, 0]"),
+        ("edit-operator", " = Abs(", " = Neg("),
+        ("edit-callee", " = @\"local::g\"(%t)", " = @\"local::f\"("),
+        ("insert", "%made: Tensor[(2, 2), float32] = Abs(", "nothing"),
+    ];
+    for (what, is, was) in cases {
+        fs::write(here.join("p.toml"), pass("hostile.Pass", what)).unwrap();
+        run(&["-q", "run", "model.onnx", "-o", "after.onnx", "-p", "p.toml"]);
+        run(&["-q", "run", "after.onnx", "-o", "after.relay", "--passes", "InferType"]);
+        let shown = fs::read_to_string(here.join("after.relay")).unwrap();
+        assert!(shown.contains(is) && !shown.contains(was), "{what}: {shown}");
+        assert!(shown.contains("%t: Tensor[(2, 2), float32]"), "{what}: {shown}");
+        fs::rename(here.join("after.onnx"), judged.join(format!("{what}.onnx"))).unwrap();
+    }
+    judge(["written".as_ref(), judged.as_os_str()]);
 }
 
 // ---- the header and the format ---------------------------------------------------------------------------------------
@@ -406,6 +467,17 @@ fn the_header_has_the_numbers_of_the_boundary() {
     assert!(lists >= 20, "{numbers:?}");
 }
 
+/// The functions of the header, on the example of the format.
+#[test]
+fn the_header_reads_and_writes_what_is_shipped() {
+    let here = folder("c-helpers");
+    let mut cc = std::process::Command::new("cc");
+    cc.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"]).arg(path("plugin-api/c"));
+    Run::of(cc.arg(path("tests/c/helpers.c")).arg("-o").arg(here.join("helpers"))).expect_success();
+    let mut helpers = std::process::Command::new(here.join("helpers"));
+    Run::of(helpers.arg(path("tests/c/module.ship"))).expect_success();
+}
+
 /// The bytes that this format has been since it was written down: a later version reads them, and writes them.
 #[test]
 fn the_format_stays() {
@@ -419,7 +491,7 @@ fn the_format_stays() {
     let bytes = fs::read(&golden).unwrap();
     assert_eq!(bytes.len() % 4, 0);
     assert!(ship.bytes() == bytes, "what is shipped differs from `{}`", golden.display());
-    let back = ship.module_back(&bytes, &module).unwrap();
+    let back = ship.module_back(&bytes, &module, |_| {}).unwrap();
     equal(&module, &back).unwrap();
     assert!(bytes.starts_with(b"\x89RelShip") && ALIGNMENT == 64);
 }

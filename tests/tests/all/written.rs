@@ -17,7 +17,7 @@ use relais_plugin_api::{
     text,
 };
 use relais_tests::{
-    cli::{files, folder},
+    cli::{Run, command, files, folder},
     filetest::cases,
     page::{self, find},
     venv::{judge, judge_tests, models, share},
@@ -264,4 +264,17 @@ fn the_judge_is_right_about_values_and_inputs() {
 fn c10_the_judge_catches_what_does_not_load() {
     let where_nothing_is_run = "test_sound.SoundTest.test_what_does_not_load_is_caught_where_nothing_is_run";
     judge_tests(&["test_written", where_nothing_is_run]);
+}
+
+#[test]
+fn c10_a_tensor_that_no_file_holds_is_refused() {
+    let here = folder("written-endless");
+    let model = "#[ir_version = 9]\ndef @main(%x: Tensor[(1), float32]) -> (%y) #[opset = {\"\": 18}] {\n  %k = splat(float32, (4611686018427387904), 0.5) #[form = initializer];\n  %s = Shape(%k);\n  %y = Cast(%s, to = 1);\n  %y\n}\n";
+    fs::write(here.join("m.relay"), model).unwrap();
+    let mut relais = command();
+    let run =
+        Run::of(relais.current_dir(&here).args(["-q", "run", "m.relay", "-o", "m.onnx", "--passes", "InferType"]));
+    let run = run.expect_failure();
+    assert!(run.stderr.contains("ONNX cannot express a tensor of 2^63 bytes or more"), "{}", run.stderr);
+    assert_eq!(files(&here), ["m.relay"]);
 }

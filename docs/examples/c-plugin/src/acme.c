@@ -7,19 +7,19 @@
 /* ---- the pass ----------------------------------------------------------------------------------------------------- */
 
 typedef struct options {
-    int64_t limit;
+    uint8_t all_floats;
 } options;
 
 static int32_t create(const relais_host *host, relais_bytes name, relais_bytes given, void **pass) {
     (void)name; /* there is one pass only */
     options *made = malloc(sizeof *made);
     relais_bytes value;
-    if (made == NULL || relais_option(given, "limit", &value) != RELAIS_VALUE_INT) {
+    if (made == NULL || relais_option(given, "all_floats", &value) != RELAIS_VALUE_BOOL) {
         free(made);
-        host->fail(host, RELAIS_FAILED, relais_text("`limit` cannot be read"));
+        host->fail(host, RELAIS_FAILED, relais_text("`all_floats` cannot be read"));
         return 1;
     }
-    memcpy(&made->limit, value.at, sizeof made->limit);
+    memcpy(&made->all_floats, value.at, sizeof made->all_floats);
     *pass = made;
     return 0;
 }
@@ -29,13 +29,17 @@ static void drop(void *pass) {
 }
 
 /* Whether a node is a constant with the single element 2.0. */
-static int is_two(relais_editor *editor, const relais_host *host, uint32_t node) {
+static int is_two(relais_editor *editor, const relais_host *host, uint32_t node, const options *options) {
+    static const float two = 2.0f;
+    static const double wide_two = 2.0;
+    static const uint16_t half_two = 0x4000;
     relais_bytes elements;
     const relais_tensor *tensor = relais_constant(editor, host, node, &elements);
-    float number;
-    if (tensor == NULL || tensor->elem != RELAIS_FLOAT32 || tensor->rank != 0 || elements.len != sizeof number) return 0;
-    memcpy(&number, elements.at, sizeof number);
-    return number == 2.0f;
+    if (tensor == NULL || tensor->rank != 0) return 0;
+    if (tensor->elem == RELAIS_FLOAT32) return memcmp(elements.at, &two, sizeof two) == 0;
+    if (!options->all_floats) return 0;
+    if (tensor->elem == RELAIS_FLOAT64) return memcmp(elements.at, &wide_two, sizeof wide_two) == 0;
+    return tensor->elem == RELAIS_FLOAT16 && memcmp(elements.at, &half_two, sizeof half_two) == 0;
 }
 
 static int32_t run(const relais_host *host, void *pass, relais_bytes name, relais_bytes ship) {
@@ -45,10 +49,10 @@ static int32_t run(const relais_host *host, void *pass, relais_bytes name, relai
     const options *options = pass;
     uint64_t n_replaced = 0;
     uint32_t n = relais_n_nodes(&editor);
-    for (uint32_t node = 0; node < n && (int64_t)n_replaced < options->limit && !host->is_cancelled(host); node++) {
+    for (uint32_t node = 0; node < n && !host->is_cancelled(host); node++) {
         if (!relais_is_call(&editor, node, "", "Mul")) continue;
         uint32_t value = relais_operands(&editor, node)[1];
-        if (!is_two(&editor, host, relais_operands(&editor, node)[2])) continue;
+        if (!is_two(&editor, host, relais_operands(&editor, node)[2], options)) continue;
         /* The node stays where it is, with its name and its type. Operands move when nodes are added. */
         uint32_t add = relais_op_node(&editor, "", "Add");
         uint32_t *operands = relais_operands(&editor, node);
@@ -112,9 +116,9 @@ static int32_t evaluate(const relais_host *host, relais_editor *editor, uint32_t
     uint32_t result = relais_add_constant(editor, RELAIS_FLOAT32, dims, rank, scaled, n * sizeof *scaled);
     free(scaled);
     free(dims);
-    relais_block *body = relais_body(editor);
-    body->len = 0;
-    body->result = result;
+    /* Constants are bindings, too. */
+    relais_set_bindings(editor, relais_body(editor), &result, 1);
+    relais_body(editor)->result = result;
     return relais_answer(editor, host);
 }
 

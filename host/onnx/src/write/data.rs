@@ -177,6 +177,10 @@ impl Placement {
     pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
         let mut placement = Self::inline();
         let tensors: Vec<&Tensor> = module.functions().flat_map(|(_, f)| live_tensors(f)).collect();
+        // Readers count bytes with a sign, and so do files.
+        if tensors.iter().any(|tensor| i64::try_from(tensor.byte_len()).is_err()) {
+            return Err(OnnxError::new(ErrorKind::NotExpressible("a tensor of 2^63 bytes or more")));
+        }
         let files: BTreeSet<&str> = tensors.iter().filter_map(|tensor| data_file(tensor)).collect();
         if let Some(path) = files.into_iter().find(|path| is_same_file(Path::new(path), out)) {
             return Err(OnnxError::new(ErrorKind::OwnData(path.into())));

@@ -141,7 +141,7 @@ impl Plan {
             Some(blob) => self.blob(blob),
             None if tensor.byte_len() < BY_REFERENCE => self.bytes(&tensor.to_bytes()),
             None => {
-                self.size += tensor.byte_len();
+                self.size = self.size.saturating_add(tensor.byte_len());
                 self.pieces.push(Piece::Splat(tensor.clone()));
             }
         }

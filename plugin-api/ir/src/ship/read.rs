@@ -2,8 +2,11 @@
 
 use super::layout::*;
 use crate::{
-    Blob, ConstId, ElemType, Function, IRModule, ModuleAttr, NodeId, RArc, SideList, SideTable, Source, Tensor,
-    function::FunctionLists, verify_arena,
+    Blob, ConstId, ElemType, Function, IRModule, ModuleAttr, NodeId, NodeRec, RArc, SideList, SideTable, Source,
+    Tensor, TypeId,
+    function::{FunctionLists, Stated},
+    global_kind,
+    verify::verify_structure,
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -53,6 +56,11 @@ impl<'a> Reader<'a> {
         let mut this = Self { bytes, root: header.root, entries: get_all(directory), keys: &[] };
         this.check()?;
         this.keys = this.list(ship_list::KEYS);
+        // Keys have places of their own, too.
+        let n_key_bytes: u64 = this.entries.iter().map(|entry| u64::from(entry.key_len)).sum();
+        if n_key_bytes > this.keys.len() as u64 {
+            return Err(format!("its keys have {n_key_bytes} bytes in a list of {}", this.keys.len()));
+        }
         for entry in &this.entries {
             this.key(entry)?;
         }
@@ -190,22 +198,60 @@ impl<'a> TensorReader<'a> {
         if let Some(f) = self.sent.function.filter(|f| is_same && at < f.n_constants()) {
             return Ok(f.tensor(ConstId::from_index(at)).clone());
         }
-        let [data, encoded] = [rec.data, rec.encoded].map(|place| self.place(place).map_err(|why| fault(&why)));
-        Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data?, encoded?).map_err(|error| fault(&error))
+        // The bytes that a tensor was read from describe no other one: `encoded` is not read.
+        let data = self.place(rec.data).map_err(|why| fault(&why))?;
+        Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data).map_err(|error| fault(&error))
     }
 
     fn all(&self, reader: &Reader<'_>) -> Result<Vec<Tensor>, String> {
         let recs = reader.list(ship_list::TENSORS).chunks_exact(TensorRec::SIZE);
+        // So have dimensions.
+        let n_sizes: u64 = recs.clone().map(|bytes| u64::from(TensorRec::get(bytes).rank)).sum();
+        if n_sizes > self.sizes.len() as u64 {
+            return Err(format!("its tensors have {n_sizes} dimensions in a list of {}", self.sizes.len()));
+        }
         recs.enumerate().map(|(at, bytes)| self.tensor(at, bytes)).collect()
     }
 }
 
-/// Reads a function. If nothing is returned but `Ok`, it can be read, walked and printed.
+/// Infers the types of a function that came back, before those that were stated for it count.
+pub type Infer<'a> = dyn Fn(&mut Function) + 'a;
+
+/// Reads a function that takes the place of the one that was sent: nothing that was known of that one is believed of parts
+/// that are others now.
+pub fn changed_function(bytes: &[u8], sent: &Sent<'_>, infer: &Infer<'_>) -> Result<Function, String> {
+    let mut f = function(bytes, sent)?;
+    let Some(before) = sent.function else {
+        f.forget_origin();
+        return Ok(f);
+    };
+    let stated = f.forget_changed(before);
+    if !stated.is_empty() {
+        infer(&mut f);
+        restore(&mut f, stated);
+    }
+    Ok(f)
+}
+
+/// Believes the types that were stated for nodes about which nothing else is known.
+fn restore(f: &mut Function, stated: Stated) {
+    for (id, ty) in stated {
+        if f.type_id(id) == TypeId::UNKNOWN {
+            f.set_type(id, ty);
+        }
+    }
+}
+
+/// Reads a function. If nothing is returned but `Ok`, it can be read, walked, typed and printed.
 pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
     let reader = Reader::new(bytes, shipped::FUNCTION)?;
+    let n_nodes = reader.list(ship_list::NODES).len() / NodeRec::SIZE;
     let table = |entry: &Entry| {
         let table = SideTable::new(reader.key(entry)?, entry.size, Reader::kind(entry)?);
-        Ok(SideTable { bytes: reader.bytes_of(entry).into(), ..table })
+        // Entries of nodes that do not exist would become those of the next nodes.
+        let bytes = reader.bytes_of(entry);
+        let len = bytes.len().min(n_nodes.saturating_mul(entry.size as usize));
+        Ok(SideTable { bytes: bytes[..len].into(), ..table })
     };
     let mut f = Function::from_lists(FunctionLists {
         nodes: reader.records(ship_list::NODES),
@@ -224,14 +270,11 @@ pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
         reserved: reader.reserved()?,
         root: reader.root,
     });
-    if let Some(fault) = verify_arena(&f).first() {
+    if let Some(fault) = verify_structure(&f).first() {
         let node = fault.node.map_or_else(String::new, |node| format!(", at {node}"));
         return Err(format!("{}{node} ({})", fault.message, fault.code.as_str()));
     }
     f.index_again()?;
-    if let Some(before) = sent.function {
-        f.forget_changed(before);
-    }
     Ok(f)
 }
 
@@ -245,7 +288,7 @@ fn bodies<'a>(reader: &'a Reader<'_>) -> Result<HashMap<&'a str, (u8, Range<usiz
 }
 
 /// Reads a module. Functions that came back as they were sent are those of `before`.
-pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule) -> Result<IRModule, String> {
+pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_>) -> Result<IRModule, String> {
     let reader = Reader::new(bytes, shipped::MODULE)?;
     let sent_reader = Reader::new(sent.bytes, shipped::MODULE)?;
     let sent_bodies = bodies(&sent_reader)?;
@@ -261,7 +304,8 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule) -> Result<IRModu
         let bytes = known.map_or(&[][..], |(_, (_, range))| &sent.bytes[range.clone()]);
         let of = known.map(|(global, _)| &**global.body());
         let sent = Sent { bytes, function: of, shared: sent.shared };
-        let f = function(body, &sent).map_err(|why| format!("function `@{name}`: {why}"))?;
+        let infer: &Infer<'_> = if kind == global_kind::FUNCTION { infer } else { &|_| {} };
+        let f = changed_function(body, &sent, infer).map_err(|why| format!("function `@{name}`: {why}"))?;
         Ok((name, kind, RArc::new(f)))
     };
     let globals = reader.all(ship_list::GLOBAL).map(body).collect::<Result<Vec<_>, String>>()?;

@@ -146,7 +146,8 @@ pub fn function(f: &Function, shared: &mut SharedBytes) -> Vec<u8> {
     lists.add(ship_list::STRINGS, 1, parts.strings);
     tensors.write(&mut lists);
     for table in parts.tables {
-        lists.keyed(ship_list::TABLE, table.stride, &table.bytes, &table.key, table.policy);
+        let len = table.bytes.len().min(parts.nodes.len() * table.stride as usize);
+        lists.keyed(ship_list::TABLE, table.stride, &table.bytes[..len], &table.key, table.policy);
     }
     lists.side_lists(parts.lists);
     lists.reserved(parts.reserved);

@@ -15,6 +15,15 @@ pub(super) fn check(f: &Function, n_functions: usize, report: &mut Report<'_>) {
     let mut is_bound = vec![false; f.n_nodes()];
     let mut is_owned = vec![false; f.n_nodes()];
     is_owned[f.root().index()] = true;
+    // Two functions with one block would be walked twice, and so would all that is in it.
+    let functions = (0..f.n_nodes()).map(NodeId::from_index).filter(|&id| f.kind(id) == kind::FUNCTION);
+    for id in functions {
+        let owner = f.block(f.block_of(id)).owner;
+        if owner != id {
+            let message = format!("{} says it belongs to `{owner}`", f.block_of(id));
+            report.push(FaultCode::Region, Some(id), Some(f.block_of(id)), message);
+        }
+    }
     for at in 0..f.n_blocks() {
         let block = BlockId::from_index(at);
         for &id in f.bindings(block) {
