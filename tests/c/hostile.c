@@ -84,6 +84,7 @@ static void changed(const relais_host *host, relais_bytes ship, const char *what
     relais_block *body = editor.kind == RELAIS_FUNCTION ? relais_body(&editor) : NULL;
     uint32_t last = relais_n_nodes(&editor) - 1;
     if (is(what, "operand")) relais_operands(&editor, body->result)[1] = 4000000000u;
+    if (is(what, "absent")) relais_operands(&editor, body->result)[1] = 0;
     if (is(what, "cycle")) relais_operands(&editor, body->result)[1] = body->result;
     if (is(what, "result")) body->result = last + 9;
     if (is(what, "type")) relais_set_type(&editor, last, 77);

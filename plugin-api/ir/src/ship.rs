@@ -56,8 +56,8 @@ impl Ship {
         &self.shared
     }
 
-    /// Reads the function that takes the place of the one that was sent. It can be read, walked, typed and printed. What was
-    /// known of nodes that are others now is forgotten, and types that are stated for them count where `infer` finds none.
+    /// Reads the function that takes the place of the one that was sent. It can be read, walked, typed and printed. Nothing
+    /// that was known of nodes that are others now is kept, and types that are stated for them count where `infer` finds none.
     ///
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
@@ -71,7 +71,7 @@ impl Ship {
         read::changed_function(bytes, &sent, &infer).map_err(ShipError)
     }
 
-    /// Reads the function that answers a question about the one that was sent, all of whose types are the answer's.
+    /// Reads the function that answers a question about the one that was sent; its types are the answer's.
     ///
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.

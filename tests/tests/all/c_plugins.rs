@@ -92,6 +92,7 @@ fn what_a_pass_in_c_gives_back_is_not_believed() {
         "count",
         "file",
         "operand",
+        "absent",
         "cycle",
         "result",
         "type",

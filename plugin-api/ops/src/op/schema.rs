@@ -268,6 +268,14 @@ impl OpSchema {
                 format_args!("it has {n_args} inputs and takes at most {most}"),
             ));
         }
+        let is_single =
+            |index: usize| self.formal_input(index).is_some_and(|formal| formal.kind == formal_kind::SINGLE);
+        let absent = call.args.iter().position(|arg| arg.present == 0);
+        if let Some(index) = absent.filter(|&index| is_single(index)) {
+            let name = self.formal_input(index).map_or("", |formal| &formal.name);
+            let message = format_args!("its input {index} (`{name}`) is absent, and must be given");
+            return Err(CallFault::new(CallRule::TooFewInputs, message));
+        }
         let n_results = n_results.unwrap_or(1);
         if self.outputs.1 != u16::MAX && n_results > usize::from(self.outputs.1) {
             return Err(CallFault::new(
