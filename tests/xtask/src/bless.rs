@@ -22,11 +22,12 @@ pub const BLESS: Command = Command {
 };
 
 /// The tests that write, beside the filetests.
-pub const TESTS: [&str; 16] = [
+pub const TESTS: [&str; 17] = [
     "abi_document::",
     "bad_input::",
     "bad_passes::",
     "bad_plugins::",
+    "c_plugins::",
     "boundary::",
     "build::",
     "checked::",
