@@ -45,6 +45,7 @@ mod many_plugins;
 mod mistakes;
 mod mixed_precision;
 mod models;
+mod museum;
 mod names;
 mod nests;
 mod node_cases;
