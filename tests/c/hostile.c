@@ -130,6 +130,7 @@ static int32_t misbehave(const relais_host *host, const char *what, relais_bytes
     else if (is(what, "error")) host->diagnostic(host, RELAIS_ERROR, 99999, relais_text("this is wrong"));
     else if (is(what, "count")) host->count(host, relais_text("undeclared"), 3);
     else if (is(what, "file")) host->file(host, relais_text("../up.c"), relais_text("no"));
+    else if (is(what, "log")) host->log(host, RELAIS_LOG_INFO, relais_text("a word of C"));
     else if (is(what, "config")) {
         relais_bytes value = host->config(host, relais_text("relais.nobody"));
         if (value.len != 0) return 1;

@@ -77,20 +77,29 @@ fn infer_types(call: CallCx<'_>, f: &mut Function) {
     infer_function(f, &mut relations, Coverage::Missing);
 }
 
-impl ForeignPass for CPass {
-    fn function(&self, call: &CallCx<'_>, function: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError> {
+impl CPass {
+    fn run_one(
+        &self,
+        call: &CallCx<'_>,
+        function: &RArc<Function>,
+        infer: impl Fn(&mut Function),
+    ) -> Result<Option<RArc<Function>>, PassError> {
         let ship = Ship::function(function);
         let name = call.module().bodies().find(|(_, body)| std::ptr::eq(&***body, &**function));
         let back = CPlugin::run(&self.state, name.map_or("", |(name, _)| name), &ship, &OfPass(*call))?;
         let Some(back) = back.filter(|back| back != ship.bytes()) else { return Ok(None) };
-        let is_loops =
-            name.is_some_and(|(name, _)| call.module().global(name).is_some_and(|it| it.prim_func().is_some()));
-        let infer = |f: &mut Function| {
-            if !is_loops {
-                infer_types(*call, f)
-            }
-        };
         Ok(Some(RArc::new(ship.function_back(&back, function, infer).map_err(refused)?)))
+    }
+}
+
+impl ForeignPass for CPass {
+    fn function(&self, call: &CallCx<'_>, function: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError> {
+        self.run_one(call, function, |f| infer_types(*call, f))
+    }
+
+    fn prim_func(&self, call: &CallCx<'_>, prim_func: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError> {
+        // The host infers all types of a loop program when it takes it over.
+        self.run_one(call, prim_func, |_| {})
     }
 
     fn module(&self, call: &CallCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {

@@ -94,6 +94,8 @@ const FIRST_SIZE: usize = size_of::<CTable>();
 #[derive(Clone, Copy)]
 pub struct CPlugin {
     table: CTable,
+    /// The plugin's name, which its records of the log are from.
+    name: &'static str,
 }
 
 /// The state of a pass that a plugin made: a pointer that only the plugin looks behind.
@@ -173,6 +175,7 @@ impl From<CFailure> for PassError {
 
 /// A call while it lasts.
 struct Call<'a> {
+    plugin: &'static str,
     requests: &'a dyn Requests,
     said: Mutex<Said>,
 }
@@ -254,10 +257,10 @@ extern "C" fn diagnostic(host: *const CHost, severity: u32, node: u32, message: 
 }
 
 extern "C" fn log(host: *const CHost, level: u32, message: CBytes) {
-    within(host, |_| {
+    within(host, |call| {
         // SAFETY: the plugin's promise about what it passes.
         let message = unsafe { text(message, "a message")? };
-        setup::log_text(u8::try_from(level).unwrap_or(log_level::TRACE), &message);
+        setup::log_text(call.plugin, u8::try_from(level).unwrap_or(log_level::TRACE), &message);
         Ok(())
     });
 }
@@ -310,14 +313,14 @@ extern "C" fn is_cancelled(host: *const CHost) -> u32 {
 }
 
 impl CPlugin {
-    /// Reads the table that a plugin's symbol is.
+    /// Reads the table that the symbol of a plugin of that name is.
     ///
     /// # Errors
     /// Returns an error if it is not one.
     ///
     /// # Safety
     /// If the pointer is neither null nor odd, a number is there, and as many bytes as it says.
-    pub(super) unsafe fn new(table: *const u32) -> Result<Self, String> {
+    pub(super) unsafe fn new(table: *const u32, name: &str) -> Result<Self, String> {
         if table.is_null() || !table.cast::<CTable>().is_aligned() {
             return Err("it is not a table".into());
         }
@@ -334,7 +337,8 @@ impl CPlugin {
             let format = table.format;
             return Err(format!("it takes modules in format {format}, and this host ships them in format {FORMAT}"));
         }
-        Ok(Self { table })
+        // Its library stays open for as long.
+        Ok(Self { table, name: name.to_owned().leak() })
     }
 
     fn call(
@@ -343,7 +347,7 @@ impl CPlugin {
         shared: &[Blob],
         call: impl FnOnce(*const CHost) -> i32,
     ) -> Result<Option<Vec<u8>>, CFailure> {
-        let state = Call { requests, said: Mutex::default() };
+        let state = Call { plugin: self.name, requests, said: Mutex::default() };
         let shared: Vec<CBytes> = shared.iter().map(|blob| CBytes::of(blob)).collect();
         let host = CHost {
             size: size_of::<CHost>() as u32,

@@ -1,6 +1,6 @@
 //! The records of a plugin that is not written in Rust, from a description in TOML.
 
-use super::record::read_records;
+use super::{operator_record::OperatorRecord, record::read_records};
 use crate::{
     options::{OptionSchema, ValueKind},
     words::{nearest, or_list},
@@ -100,6 +100,9 @@ struct Key {
     form: Form,
 }
 
+/// The keys of a kind of table, in groups.
+type Keys = &'static [&'static [Key]];
+
 const fn key(name: &'static str, tag: u16, form: Form) -> Key {
     Key { name, tag, form }
 }
@@ -186,10 +189,21 @@ const TYPE_VAR: &[Key] = &[
     key("others", type_var_tag::OTHER, Form::Texts),
 ];
 
-const OPERATOR: &[Key] = &[
+/// The keys of an operator and of an addition to one: which it is, and the parts that can be added.
+const PARTS: &[Key] = &[
     key("domain", op_tag::DOMAIN, Form::Text),
     key("name", op_tag::NAME, Form::Text),
     key("since", op_tag::SINCE, Form::Number),
+    key("evaluator", op_tag::FLAGS, Form::Flag(op_flag::EVAL)),
+    key("makes_body", op_tag::FLAGS, Form::Flag(op_flag::BODY)),
+    key("gradient", op_tag::FLAGS, Form::Flag(op_flag::GRADIENT)),
+    key("kernel", op_tag::FLAGS, Form::Flag(op_flag::COMPUTE)),
+    key("body", op_tag::BODY, Form::Text),
+    key("macs", op_tag::MACS, Form::Text),
+    key("properties", op_tag::PROPERTY, Form::Named(property_tag::NAME, property_tag::VALUE)),
+];
+
+const OPERATOR: &[Key] = &[
     key("doc", op_tag::DOC, Form::Text),
     key("inputs", op_tag::INPUTS, Form::Range),
     key("outputs", op_tag::OUTPUTS, Form::Range),
@@ -201,39 +215,20 @@ const OPERATOR: &[Key] = &[
     key("fusion", op_tag::FUSION, Form::Name(FUSIONS)),
     key("commutative", op_tag::FLAGS, Form::Flag(op_flag::COMMUTATIVE)),
     key("relation", op_tag::FLAGS, Form::Flag(op_flag::INFER)),
-    key("evaluator", op_tag::FLAGS, Form::Flag(op_flag::EVAL)),
     key("verifier", op_tag::FLAGS, Form::Flag(op_flag::VERIFY)),
-    key("makes_body", op_tag::FLAGS, Form::Flag(op_flag::BODY)),
-    key("gradient", op_tag::FLAGS, Form::Flag(op_flag::GRADIENT)),
-    key("kernel", op_tag::FLAGS, Form::Flag(op_flag::COMPUTE)),
-    key("body", op_tag::BODY, Form::Text),
-    key("macs", op_tag::MACS, Form::Text),
-    key("properties", op_tag::PROPERTY, Form::Named(property_tag::NAME, property_tag::VALUE)),
 ];
 
-const ADDITION: &[Key] = &[
-    key("domain", op_tag::DOMAIN, Form::Text),
-    key("name", op_tag::NAME, Form::Text),
-    key("since", op_tag::SINCE, Form::Number),
-    key("evaluator", op_tag::FLAGS, Form::Flag(op_flag::EVAL)),
-    key("makes_body", op_tag::FLAGS, Form::Flag(op_flag::BODY)),
-    key("gradient", op_tag::FLAGS, Form::Flag(op_flag::GRADIENT)),
-    key("kernel", op_tag::FLAGS, Form::Flag(op_flag::COMPUTE)),
-    key("body", op_tag::BODY, Form::Text),
-    key("macs", op_tag::MACS, Form::Text),
-    key("properties", op_tag::PROPERTY, Form::Named(property_tag::NAME, property_tag::VALUE)),
-    key("priority", op_tag::PRIORITY, Form::Short),
-    key("target", op_tag::FOR_TARGET, Form::Text),
-];
+const ADDITION: &[Key] =
+    &[key("priority", op_tag::PRIORITY, Form::Short), key("target", op_tag::FOR_TARGET, Form::Text)];
 
 const PIPELINE: &[Key] = &[key("name", pipeline_tag::NAME, Form::Text), key("toml", pipeline_tag::TOML, Form::Text)];
 
 /// A kind of record: the key of its tables, what it is, its keys, and those that must be there.
-const RECORDS: &[(&str, u32, &[Key], &[&str])] = &[
-    ("pass", record_kind::PASS, PASS, &["name", "level"]),
-    ("operator", record_kind::OPERATOR, OPERATOR, &["domain", "name", "since", "inputs", "outputs"]),
-    ("addition", record_kind::ADDITION, ADDITION, &["domain", "name", "since"]),
-    ("pipeline", record_kind::PIPELINE, PIPELINE, &["name", "toml"]),
+const RECORDS: &[(&str, u32, Keys, &[&str])] = &[
+    ("pass", record_kind::PASS, &[PASS], &["name", "level"]),
+    ("operator", record_kind::OPERATOR, &[PARTS, OPERATOR], &["domain", "name", "since", "inputs", "outputs"]),
+    ("addition", record_kind::ADDITION, &[PARTS, ADDITION], &["domain", "name", "since"]),
+    ("pipeline", record_kind::PIPELINE, &[PIPELINE], &["name", "toml"]),
 ];
 
 /// The records of the plugin that a text describes: an array for its section.
@@ -254,7 +249,7 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     let is_record = |name: &str| name == "option" || RECORDS.iter().any(|(record, ..)| *record == name);
     let own: Vec<_> = table.iter().filter(|(name, _)| !is_record(name.get_ref())).collect();
     let others = RECORDS.iter().map(|(name, ..)| *name).chain(["option"]);
-    write_keys(&mut fields, PLUGIN, &own, &["name", "version"], "a plugin", others)?;
+    write_keys(&mut fields, &[PLUGIN], &own, &["name", "version"], "a plugin", others)?;
     if let Some(name) = table.get("name").and_then(|name| name.get_ref().as_str())
         && !table.contains_key("symbol")
     {
@@ -292,6 +287,16 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(whole(&format_args!("two passes are called `{}`", twice[0])));
     }
+    // The code is asked for a part of an operator, not of a target.
+    let key = |parts: &OperatorRecord| (parts.domain.clone(), parts.name.clone(), parts.since_version);
+    let mut added: Vec<_> = records.additions.iter().map(|addition| key(&addition.parts)).collect();
+    added.sort_unstable();
+    if let Some(twice) = added.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(whole(&format_args!(
+            "it adds twice to `{}`, for whatever targets: put one into another plugin",
+            twice[0].1
+        )));
+    }
     Ok(out)
 }
 
@@ -321,7 +326,7 @@ fn fault(node: &Node<'_>, message: String) -> DescriptionError {
 /// Writes the fields of a table: those of an order in that order, the flags together at the end.
 fn write_keys<'k>(
     out: &mut Vec<u8>,
-    keys: &[Key],
+    keys: &[&[Key]],
     pairs: &[(&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)],
     mandatory: &[&str],
     what: &str,
@@ -334,8 +339,9 @@ fn write_keys<'k>(
     }
     let (mut flags, mut flags_tag) = (0, None);
     for (name, node) in pairs {
-        let Some(key) = keys.iter().find(|key| key.name == name.get_ref()) else {
-            let known = keys.iter().map(|key| key.name).chain(others.iter().copied());
+        let keys = || keys.iter().copied().flatten();
+        let Some(key) = keys().find(|key| key.name == name.get_ref()) else {
+            let known = keys().map(|key| key.name).chain(others.iter().copied());
             let near = nearest(name.get_ref(), known);
             let help = (!near.is_empty()).then(|| format!("did you mean {}?", or_list(&near)));
             let message = format!("`{}` is not a key of {what}", name.get_ref());
@@ -421,7 +427,7 @@ fn write_value(out: &mut Vec<u8>, tag: u16, form: Form, node: &Node<'_>) -> Resu
                 let mut inner = Vec::new();
                 push_field(&mut inner, name_tag, name.get_ref().as_bytes());
                 let pairs: Vec<_> = table_of(value, name.get_ref())?.iter().collect();
-                write_keys(&mut inner, keys, &pairs, &[], &format!("`{}`", name.get_ref()), [])?;
+                write_keys(&mut inner, &[keys], &pairs, &[], &format!("`{}`", name.get_ref()), [])?;
                 push_field(out, tag, &inner);
             }
         }
@@ -429,7 +435,7 @@ fn write_value(out: &mut Vec<u8>, tag: u16, form: Form, node: &Node<'_>) -> Resu
             for item in array(node, "the list")? {
                 let mut inner = Vec::new();
                 let pairs: Vec<_> = table_of(item, "an entry")?.iter().collect();
-                write_keys(&mut inner, keys, &pairs, &["name", "type"], "an entry", [])?;
+                write_keys(&mut inner, &[keys], &pairs, &["name", "type"], "an entry", [])?;
                 push_field(out, tag, &inner);
             }
         }

@@ -69,11 +69,11 @@ impl OpenPlugin {
         if is_other || read_section(&path).ok().as_deref() != Some(section) {
             return Err(Refusal::Replaced);
         }
-        let library =
-            open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
-        let library: &'static Library = Box::leak(Box::new(library));
         // The copy in memory has a name that means nothing to the user.
         let known = |why: &str| one_line(&why.replace(&*path.to_string_lossy(), &file.to_string_lossy()));
+        let library =
+            open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: known(&error.to_string()) })?;
+        let library: &'static Library = Box::leak(Box::new(library));
         let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: known(&why) };
         if plugin.takes_bytes {
             // SAFETY: the symbol is only looked at, as a number.
@@ -81,7 +81,7 @@ impl OpenPlugin {
             let unusable = |why: String| Refusal::Table { symbol: plugin.entry.clone(), why: known(&why) };
             let table = *table.map_err(|error| unusable(error.to_string()))?;
             // SAFETY: according to the record the symbol is the table of a plugin that is handed bytes.
-            let opened = unsafe { CPlugin::new(table) }.map_err(unusable)?;
+            let opened = unsafe { CPlugin::new(table, &plugin.name) }.map_err(unusable)?;
             loaded(opened.address(), &format!("plugin `{} {}`", plugin.name, plugin.version));
             return Ok(Self::Bytes(opened));
         }

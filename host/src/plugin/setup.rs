@@ -13,9 +13,9 @@ const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log
 /// The functions that a plugin receives when it is opened.
 pub(crate) const SETUP: HostSetupRef = HostSetupRef(SETUP_TABLE.static_as_prefix());
 
-/// Logs a text of the plugin that runs.
-pub(super) fn log_text(level: u8, message: &str) {
-    log::log!(target: "plugin", logger::level(level), "{message}");
+/// Logs a text of a plugin.
+pub(super) fn log_text(plugin: &str, level: u8, message: &str) {
+    log::log!(target: plugin, logger::level(level), "{message}");
 }
 
 extern "C" fn log(message: &LogRec<'_>) {

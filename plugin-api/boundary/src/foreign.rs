@@ -16,11 +16,17 @@ use relais_ir::{Function, IRModule, diagnostics::PassError, guard::entered};
 
 /// A pass whose code is elsewhere: behind another entry, in another process.
 pub trait ForeignPass: Send + Sync + 'static {
-    /// Runs on a function or a loop program.
+    /// Runs on a function.
     ///
     /// # Errors
     /// Returns an error if the pass fails, or its answer cannot be read.
     fn function(&self, call: &CallCx<'_>, function: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError>;
+
+    /// Runs on a loop program.
+    ///
+    /// # Errors
+    /// Returns an error if the pass fails, or its answer cannot be read.
+    fn prim_func(&self, call: &CallCx<'_>, prim_func: &RArc<Function>) -> Result<Option<RArc<Function>>, PassError>;
 
     /// Runs on a module.
     ///
@@ -39,7 +45,7 @@ const TABLE: &WithMetadata<PassVTable> = &WithMetadata::new(PassVTable {
     drop: drop_box::<Box<dyn ForeignPass>>,
     function: run_function,
     module: run_module,
-    prim_func: run_function,
+    prim_func: run_prim_func,
     steps: no_steps,
     check: no_check,
     begin: no_begin,
@@ -65,6 +71,16 @@ unsafe extern "C" fn run_function(
     // SAFETY: the object that calls this holds the state.
     let pass = unsafe { pass(state) };
     entered(|| pass.function(call, function)).map(ROption::from).into()
+}
+
+unsafe extern "C" fn run_prim_func(
+    state: *const (),
+    call: &CallCx<'_>,
+    prim_func: &RArc<Function>,
+) -> PassResult<RArc<Function>> {
+    // SAFETY: the object that calls this holds the state.
+    let pass = unsafe { pass(state) };
+    entered(|| pass.prim_func(call, prim_func)).map(ROption::from).into()
 }
 
 unsafe extern "C" fn run_module(state: *const (), call: &CallCx<'_>, module: &IRModule) -> PassResult<IRModule> {

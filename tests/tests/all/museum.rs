@@ -1,5 +1,4 @@
-//! The libraries in `tests/museum`, which earlier compilers and earlier hosts were there for, in the host of today: each gives
-//! the results that the same plugin gives when it is built today, or is refused by its version.
+//! The libraries in `tests/museum`, built in the past, by several compilers, in the host of today: each gives the results that the same plugin gives when it is built today, or is refused by its version.
 #![cfg(target_os = "linux")]
 
 use relais_plugin_api::boundary::record::{BOUNDARY, BoundaryVersion, HEADER, MAGIC};

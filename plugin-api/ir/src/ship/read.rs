@@ -2,8 +2,8 @@
 
 use super::layout::*;
 use crate::{
-    Blob, ConstId, ElemType, Function, IRModule, ModuleAttr, NodeId, NodeRec, RArc, SideList, SideTable, Source,
-    Tensor, TypeId,
+    Blob, ConstId, ElemType, Function, Global, IRModule, ModuleAttr, NodeId, NodeRec, RArc, SideList, SideTable,
+    Source, Tensor, TypeId,
     function::{FunctionLists, Stated},
     global_kind,
     verify::verify_structure,
@@ -278,12 +278,9 @@ pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
     Ok(f)
 }
 
-/// The bodies of a shipped module's globals, by name, with their kinds and their places.
-fn bodies<'a>(reader: &'a Reader<'_>) -> Result<HashMap<&'a str, (u8, Range<usize>)>, String> {
-    let body = |entry: &Entry| {
-        let range = entry.offset as usize..(entry.offset + entry.len) as usize;
-        Ok((reader.key(entry)?, (Reader::kind(entry)?, range)))
-    };
+/// The places of the bodies of a shipped module's globals, by name.
+fn bodies<'a>(reader: &'a Reader<'_>) -> Result<HashMap<&'a str, Range<usize>>, String> {
+    let body = |entry: &Entry| Ok((reader.key(entry)?, entry.offset as usize..(entry.offset + entry.len) as usize));
     reader.all(ship_list::GLOBAL).map(body).collect()
 }
 
@@ -292,16 +289,15 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_
     let reader = Reader::new(bytes, shipped::MODULE)?;
     let sent_reader = Reader::new(sent.bytes, shipped::MODULE)?;
     let sent_bodies = bodies(&sent_reader)?;
+    let by_name: HashMap<&str, &Global> =
+        before.globals().iter().map(|global| (global.name.as_str(), global)).collect();
     let body = |entry: &Entry| {
         let (name, kind, body) = (reader.key(entry)?, Reader::kind(entry)?, reader.bytes_of(entry));
-        let same = before.global(name).filter(|global| {
-            global.kind == kind && sent_bodies.get(name).is_some_and(|(_, range)| sent.bytes[range.clone()] == *body)
-        });
-        if let Some(same) = same {
+        let known = by_name.get(name).zip(sent_bodies.get(name));
+        let bytes = known.map_or(&[][..], |(_, range)| &sent.bytes[range.clone()]);
+        if let Some((same, _)) = known.filter(|(global, _)| global.kind == kind && bytes == body) {
             return Ok((name, kind, same.body().clone()));
         }
-        let known = before.global(name).zip(sent_bodies.get(name));
-        let bytes = known.map_or(&[][..], |(_, (_, range))| &sent.bytes[range.clone()]);
         let of = known.map(|(global, _)| &**global.body());
         let sent = Sent { bytes, function: of, shared: sent.shared };
         let infer: &Infer<'_> = if kind == global_kind::FUNCTION { infer } else { &|_| {} };
@@ -330,9 +326,7 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_
     new.sources = sources.into();
     new.lists = reader.side_lists()?.into();
     let n_globals = globals.len();
-    for (name, kind, body) in globals {
-        new.set_global(name, kind, body);
-    }
+    new.set_globals(globals);
     match new.globals().len() {
         n if n == n_globals => Ok(new),
         _ => Err("two globals have one name".into()),
