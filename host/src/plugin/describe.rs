@@ -287,7 +287,7 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(whole(&format_args!("two passes are called `{}`", twice[0])));
     }
-    // The code is asked for a part of an operator, not of a target.
+    // The request for a part of an operator does not name a target.
     let key = |parts: &OperatorRecord| (parts.domain.clone(), parts.name.clone(), parts.since_version);
     let mut added: Vec<_> = records.additions.iter().map(|addition| key(&addition.parts)).collect();
     added.sort_unstable();
