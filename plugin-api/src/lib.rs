@@ -88,9 +88,9 @@ pub mod ir {
         NodeRec, Numbers, OUTPUT_NAMES, OUTPUT_TYPES, OpId, OpRec, PRIMITIVE, RArc, Rebuild, RebuildCx, Retain,
         SHADOWS, SideList, SideTable, Source, Span, StrId, Subgraph, Subst, Tensor, TensorError, Type, TypeId, TypeRec,
         UseCounts, Users, Verifier, Walk, WalkStep, Words, attr_flag, attr_kind, description, element_count, equal,
-        equal_functions, flag, global_kind, inline_functions, inline_some_functions, is_initializer, is_same_domain,
-        kind, list_policy, module_attr_kind, normal_domain, operator_counts, packed, recursive, table_key,
-        table_policy, type_kind, verify, verify_arena, verify_function,
+        equal_functions, flag, global_kind, has_function_attribute, inline_functions, inline_some_functions,
+        is_initializer, is_same_domain, kind, list_policy, module_attr_kind, normal_domain, operator_counts, packed,
+        recursive, table_key, table_policy, type_kind, verify, verify_arena, verify_function,
     };
 }
 

@@ -174,6 +174,13 @@ pub enum ErrorKind {
     TooLarge(u64),
     /// Functions call themselves, directly or through others.
     Recursive(Vec<String>),
+    /// A graph is so many graphs deep that protobuf does not read it.
+    TooDeep {
+        /// How many.
+        depth: usize,
+        /// How many it reads.
+        limit: usize,
+    },
     /// There is no function `main`.
     NoMain,
     /// The model that was written is not the one that was meant: a fault of this program.
@@ -282,6 +289,7 @@ impl ErrorKind {
             Self::NotExpressible(_) => "a pass left something that ONNX has no form for; write `.relay` instead",
             Self::OpsetMismatch { .. } => "the pass must use the operators of the model's own version",
             Self::TooLarge(_) => "write the weights to a data file beside the model (external data)",
+            Self::TooDeep { .. } => "keep a function for what is nested deepest, or write `.relay` instead",
             Self::Recursive(_) => "ONNX does not allow recursion: a `Loop` repeats",
             Self::NoMain => "a model needs a function `main`",
             Self::ReadBack(_) => {
@@ -391,6 +399,12 @@ impl fmt::Display for ErrorKind {
                 write!(f, "`{op}` was written for operator set {version}, the model imports {imported}")
             }
             Self::TooLarge(bytes) => write!(f, "the model would have {bytes} bytes, over protobuf's limit of 2 GiB"),
+            Self::TooDeep { depth, limit } => {
+                write!(
+                    f,
+                    "ONNX cannot express a graph that is {depth} graphs deep: protobuf reads {limit} in one another"
+                )
+            }
             Self::Recursive(names) => {
                 f.write_str("ONNX cannot express functions that call themselves: ")?;
                 for (index, name) in names.iter().enumerate() {

@@ -26,6 +26,7 @@ mod read;
 mod schema;
 mod strip;
 mod types;
+mod valid;
 mod wire;
 mod write;
 
@@ -33,6 +34,7 @@ pub use error::{ErrorKind, ExternalFault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
 pub use strip::{Strip, strip};
 pub use types::states_type;
+pub use valid::{attr_fault, attr_twice};
 pub use write::{
     ExternalData, StatedTypes, WriteOptions, WriteReport, data_files, write, write_destination, write_if, write_to,
 };

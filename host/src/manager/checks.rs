@@ -1,13 +1,17 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
+use crate::onnx::{attr_fault, attr_twice};
 use relais_plugin_api::{
     build::{CallChecker, check_made, refused},
     diagnostics::PassError,
     infer::{
         Coverage, TypeFault, TypeRelations, branch_contradiction, contradiction, contradiction_within, infer_function,
     },
-    ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, TypeId, Verifier, kind},
+    ir::{
+        CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, TypeId, Verifier, attr_flag, attr_kind,
+        has_function_attribute, kind,
+    },
     op::{CallFault, CallRule},
 };
 use std::collections::HashMap;
@@ -47,6 +51,10 @@ pub(super) fn made_calls(
         Some(old) => has(old),
         None => before.values().filter_map(|earlier| earlier.function()).any(|earlier| has(earlier)),
     };
+    // Then a reference that was one may be none.
+    let is_redeclared =
+        old.is_some_and(|old| !new.continues(old) || old.attr_recs(old.root()) != new.attr_recs(new.root()));
+    let refers = |id: NodeId| new.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF);
     let (mut checker, mut n_calls) = (CallChecker::default(), 0);
     for id in new.all_bindings() {
         let kind = new.kind(id);
@@ -58,7 +66,7 @@ pub(super) fn made_calls(
                 format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
             return Err(PassError::new(why).code(CallRule::Types.code()).at(id));
         }
-        if kind != kind::CALL || !is_made(old, new, id) {
+        if kind != kind::CALL || !(is_made(old, new, id) || is_redeclared && refers(id)) {
             continue;
         }
         let Some(op) = new.call(id).and_then(CallView::op) else { continue };
@@ -92,6 +100,25 @@ fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): 
         (old.str(rec.domain), old.str(rec.name)) == (domain, name)
             && check_made(old, relations, id, op).is_err_and(|fault| fault.rule == rule)
     })
+}
+
+/// Holds the module attributes that a pass made against what an ONNX model can have.
+pub(super) fn module_attrs(old: &IRModule, new: &IRModule) -> Result<(), PassError> {
+    if old.attrs == new.attrs {
+        return Ok(());
+    }
+    let refused = |name: &str, why: &str| {
+        Err(PassError::new(format_args!("it leaves a module attribute `{name}` that no model can have: {why}")))
+    };
+    for attr in new.attrs.iter().filter(|attr| !old.attrs.contains(attr)) {
+        if let Some(why) = attr_fault(attr) {
+            return refused(&attr.name, &why);
+        }
+    }
+    match attr_twice(&new.attrs) {
+        Some(name) if attr_twice(&old.attrs).is_none() => refused(name, "it is there twice"),
+        _ => Ok(()),
+    }
 }
 
 /// Verifies the prim funcs that a pass changed. The faults of one that had as many are not attributed to the pass.
@@ -155,6 +182,10 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
     let n_results = callee.results(callee.body()).len();
     if f.n_results(id).is_some_and(|n| n > n_results) {
         return Some(format!("{} results are taken of {n_results}", f.n_results(id).unwrap_or(1)));
+    }
+    let mut given = f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0).map(|rec| f.str(rec.name));
+    if let Some(name) = given.find(|name| !has_function_attribute(callee, name)) {
+        return Some(format!("it has no attribute `{name}`"));
     }
     args.iter().zip(params).enumerate().filter(|(_, (arg, _))| !arg.is_absent()).find_map(|(index, (&arg, &param))| {
         let why = contradiction_within((callee, callee.type_id(param)), (f, f.type_id(arg)))?;

@@ -4,7 +4,7 @@ use super::{
     checks::Interface,
     deadline,
     machine::{Machine, Stop, Turn, blamed},
-    module_state::Taken,
+    module_state::{PassTypes, Taken},
     report::{FailureKind, Fate, MAX_FAULTS, PassFault},
 };
 use crate::{
@@ -138,7 +138,11 @@ impl<'a> Machine<'a> {
                     analyses.carry(carried);
                     Ok(())
                 };
-                self.state.take(new, catalogue, verify, interface(instance), &accept).map(Some)
+                let stated = match facts.establishes_types && verify != Verify::Each {
+                    true => PassTypes::Believed,
+                    false => PassTypes::Checked,
+                };
+                self.state.take(new, catalogue, verify, interface(instance), stated, &accept).map(Some)
             }
         });
         if self.outer.is_none() && matches!(taken, Ok(Some(_))) {
@@ -282,7 +286,13 @@ impl<'a> Machine<'a> {
         let facts = &self.pipeline.passes[pass].facts;
         let version = self.state.version();
         let (fate, types, is_alike) = match taken {
-            Some(Taken { types, is_alike }) => (Fate::Changed, types, is_alike),
+            Some(Taken { types, is_alike, overruled }) => {
+                if let Some(why) = overruled {
+                    let what = format!("`{}` states a type that cannot be: {why}, which counts", facts.name);
+                    self.report.warnings.push(what);
+                }
+                (Fate::Changed, types, is_alike)
+            }
             None => {
                 self.settled.insert(pass, version);
                 (Fate::Unchanged, Duration::ZERO, false)

@@ -7,11 +7,13 @@ use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
     infer::{
-        Blaming, Checking, Coverage, Inferred, TypeFault, TypeRelations, Typing, infer_function, result_of_global,
+        Blaming, Checking, Coverage, Inferred, TypeFault, TypeRelations, Typing, infer_changes, infer_function,
+        result_of_global,
     },
     ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
     op::{InferRequest, OpError, OpSchema},
     prim::infer as infer_prim,
+    text::display_type,
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -39,6 +41,17 @@ pub(super) struct Taken {
     pub types: Duration,
     /// Whether all functions have the arenas that they had, in size: at most types, names and attributes differ.
     pub is_alike: bool,
+    /// A type that the pass stated and that is another one, in words.
+    pub overruled: Option<String>,
+}
+
+/// What the types that a pass states for what it changed are worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PassTypes {
+    /// What is inferred counts.
+    Checked,
+    /// The pass infers types, and doing so again would take as long.
+    Believed,
 }
 
 /// Decides about the result of a pass, given what the host did to functions after it.
@@ -78,22 +91,26 @@ impl ModuleState {
         catalogue: &dyn Catalogue,
         verify: Verify,
         interface: Interface,
+        stated: PassTypes,
         accept: &Accept<'_>,
     ) -> Result<Taken, PassError> {
         let changed = self.changed(&new)?;
+        checks::module_attrs(&self.module, &new)?;
         let began = Instant::now();
         let mut touched = Touched::default();
         let n_loops = self.settle_prims(&mut new, &changed.now, &mut touched)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let before = index(&self.module);
-        let one = |(name, function): &mut (&str, &mut RArc<Function>)| settle(name, function, catalogue, &before);
+        let one =
+            |(name, function): &mut (&str, &mut RArc<Function>)| settle(name, function, stated, catalogue, &before);
         let settled: Vec<_> = spread(|| functions.par_iter_mut().map(one).collect());
         // The first fault in module order.
         let names = functions.iter().map(|(name, _)| (*name).to_owned());
-        let mut n_new = 0;
+        let (mut n_new, mut overruled) = (0, None);
         for (name, settled) in names.zip(settled) {
-            let Settled { n_calls, is_compacted, is_typed } = settled?;
+            let Settled { n_calls, is_compacted, is_typed, overruled: other } = settled?;
             n_new += n_calls;
+            overruled = overruled.or(other);
             touched.compacted.extend(is_compacted.then(|| name.clone()));
             touched.typed.extend(is_typed.then_some(name));
         }
@@ -122,7 +139,7 @@ impl ModuleState {
         self.version += 1;
         // Large functions are not gone at once.
         spread(|| changed.before.into_par_iter().for_each(drop));
-        Ok(Taken { types, is_alike })
+        Ok(Taken { types, is_alike, overruled })
     }
 
     /// Compacts and types the prim funcs that a pass made, and checks them; returns how many calls there are.
@@ -258,29 +275,43 @@ struct Settled {
     is_compacted: bool,
     /// Whether a type is another one.
     is_typed: bool,
+    /// As [`Taken::overruled`].
+    overruled: Option<String>,
 }
 
-/// Compacts a function that a pass made, and infers missing types.
+/// Compacts a function that a pass made, and infers the types that are missing or, where stated ones are checked, may be
+/// others.
 ///
 /// # Errors
 /// Returns an error if a type relation panics or returns something untrue.
 fn settle(
     name: &str,
     function: &mut RArc<Function>,
+    stated: PassTypes,
     catalogue: &dyn Catalogue,
     before: &Globals<'_>,
 ) -> Result<Settled, PassError> {
     let function = RArc::make_mut(function);
+    let old = before.get(name).and_then(|old| old.function());
     let is_compacted = compact(function);
     let mut relations = WithFunctions { relations: catalogue.relations(), globals: before };
-    let Inferred { n_changed, faults } = infer_function(function, &mut relations, Coverage::Missing);
+    let Inferred { n_changed, faults, overruled } = match (stated, old) {
+        (PassTypes::Believed, _) => infer_function(function, &mut relations, Coverage::Missing),
+        (PassTypes::Checked, Some(old)) => infer_changes(function, old, &mut relations),
+        (PassTypes::Checked, None) => infer_function(function, &mut relations, Coverage::Everything),
+    };
     operator_fault(name, function, &relations, &faults)?;
     let n_calls = checks::made_calls(name, function, before, &mut relations, &faults);
     let n_calls = n_calls.map_err(|error| error.in_function(name))?;
     for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
-    Ok(Settled { n_calls, is_compacted, is_typed: n_changed > 0 })
+    let overruled = overruled.map(|(id, stated, inferred)| {
+        let [stated, inferred] = [stated, inferred].map(|ty| display_type(function, ty).to_string());
+        let callee = function.call(id).and_then(CallView::op).map_or("", |op| function.str(function.op(op).name));
+        format!("in `@{name}`, the result of `{callee}` is of type `{inferred}`, not `{stated}`")
+    });
+    Ok(Settled { n_calls, is_compacted, is_typed: n_changed > 0, overruled })
 }
 
 /// # Errors

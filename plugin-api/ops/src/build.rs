@@ -104,7 +104,7 @@ pub(crate) trait MakesNodes {
 pub struct Builder<'a> {
     function: &'a mut Function,
     relations: &'a mut dyn TypeRelations,
-    inference: Inference,
+    inference: Inference<'static>,
     /// The bindings before the one that is visited.
     before: Option<&'a mut Vec<NodeId>>,
 }

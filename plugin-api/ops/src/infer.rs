@@ -3,7 +3,7 @@
 use crate::{
     error::{OpError, op_error_kind},
     relations::TypeRelations,
-    request::{CallParts, Given, VALUES_TABLE, set_known_value},
+    request::{CallParts, Given, VALUES_TABLE, known_value, set_known_value},
 };
 use relais_ir::{prim::n_outputs, *};
 
@@ -61,6 +61,8 @@ pub struct Inferred {
     pub n_changed: usize,
     /// The calls that are invalid; their types stay unknown.
     pub faults: Vec<TypeFault>,
+    /// The first binding that [`infer_changes`] found to be of another type than was stated for it, with both types.
+    pub overruled: Option<(NodeId, TypeId, TypeId)>,
 }
 
 /// Which nodes are looked at.
@@ -75,7 +77,21 @@ pub enum Coverage {
 /// Infers the types of a function's bindings. A previous type (declared in the file, for example) is kept if the
 /// relation knows less.
 pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, coverage: Coverage) -> Inferred {
-    let mut cx = Inference { coverage, changed: vec![false; function.n_nodes()], ..Inference::default() };
+    infer(function, relations, Inference { coverage, ..Inference::default() })
+}
+
+/// As [`infer_function`] for missing types, and also infers the types of those bindings that are not the same as in `before`,
+/// an earlier state of the function, and of those with an operand of which another type or value is known. A type that was
+/// stated since then and contradicts the inferred one does not count.
+pub fn infer_changes(function: &mut Function, before: &Function, relations: &mut dyn TypeRelations) -> Inferred {
+    if !function.continues(before) {
+        return infer_function(function, relations, Coverage::Everything);
+    }
+    infer(function, relations, Inference { coverage: Coverage::Missing, before: Some(before), ..Inference::default() })
+}
+
+fn infer(function: &mut Function, relations: &mut dyn TypeRelations, mut cx: Inference<'_>) -> Inferred {
+    cx.changed = vec![false; function.n_nodes()];
     // The table must exist before relations look for it.
     function.table_mut(VALUES_TABLE, 4, table_policy::DERIVED);
     let mut walk = Walk::new(function);
@@ -120,22 +136,24 @@ pub(crate) fn infer_results(
 }
 
 /// Buffers that inference keeps from call to call, so that no call allocates.
-pub(crate) struct Inference {
+pub(crate) struct Inference<'a> {
     coverage: Coverage,
+    /// An earlier state of the function, for [`infer_changes`].
+    before: Option<&'a Function>,
     /// Whether this run changed a node's type; empty if not requested.
     changed: Vec<bool>,
     report: Inferred,
     given: Given,
 }
 
-impl Default for Inference {
+impl Default for Inference<'_> {
     fn default() -> Self {
         let (coverage, changed, report) = (Coverage::Everything, Vec::new(), Inferred::default());
-        Self { coverage, changed, report, given: Given::default() }
+        Self { coverage, before: None, changed, report, given: Given::default() }
     }
 }
 
-impl Inference {
+impl Inference<'_> {
     /// Infers the type of one binding whose operands are typed.
     pub(crate) fn node(
         &mut self,
@@ -154,6 +172,7 @@ impl Inference {
         if self.coverage == Coverage::Missing
             && f.type_id(id) != TypeId::UNKNOWN
             && (self.report.n_changed == 0 || !f.operands(id).iter().any(|operand| self.changed[operand.index()]))
+            && self.before.is_none_or(|before| is_as_before(f, before, id))
         {
             return;
         }
@@ -200,6 +219,17 @@ impl Inference {
         let old = f.type_id(id);
         let ty = merge(f, old, ty);
         if ty != old {
+            // Functions that are called may be other ones, too.
+            let is_stated = |before: &Function| {
+                (id.index() >= before.n_nodes() || before.type_id(id) != old)
+                    && f.call(id).is_some_and(|call| call.op().is_some())
+            };
+            if self.before.is_some_and(is_stated)
+                && self.report.overruled.is_none()
+                && contradiction(f.ty(old), f.ty(ty)).is_some()
+            {
+                self.report.overruled = Some((id, old, ty));
+            }
             f.set_type(id, ty);
             self.report.n_changed += 1;
             if let Some(changed) = self.changed.get_mut(id.index()) {
@@ -254,12 +284,22 @@ impl Inference {
 
     /// Known contents of a call's results are kept as a tuple at the call, and handed to each projection.
     fn project_value(&mut self, f: &mut Function, id: NodeId, tuple: NodeId, index: usize) {
-        let Some(values) = crate::request::known_value(f, tuple) else { return };
+        let Some(values) = known_value(f, tuple) else { return };
         if let Type::Tuple(values) = f.ty(values) {
             let value = values.get(index).copied().unwrap_or(TypeId::UNKNOWN);
             set_known_value(f, id, value);
         }
     }
+}
+
+/// Whether what is inferred for a binding is what was inferred in an earlier state of the function: it is the same, and so is
+/// what is known of its operands. Of one with regions, it is not.
+fn is_as_before(f: &Function, before: &Function, id: NodeId) -> bool {
+    let is_known_alike = |&operand: &NodeId| {
+        operand.is_absent()
+            || before.type_id(operand) == f.type_id(operand) && known_value(before, operand) == known_value(f, operand)
+    };
+    f.n_regions(id) == 0 && f.is_same_node(before, id) && f.operands(id).iter().all(is_known_alike)
 }
 
 /// The type of a function's results, for a call that uses that many of them.

@@ -67,6 +67,7 @@ mod rewrite_rules;
 mod rules;
 mod scale;
 mod standard_output;
+mod stated;
 mod strip;
 mod threads;
 mod transform;

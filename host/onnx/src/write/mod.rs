@@ -23,6 +23,7 @@ use super::{
     meta,
     read::{FIRST_WITH_OPSETS, Form, LAST_WITH_LISTED_INITIALIZERS},
     schema::{entry, model},
+    valid::{MAX_NESTED, depth, depth_of_model, field_once, is_once},
     wire::{Part, Scan, put_bytes, put_int},
 };
 pub use data::data_files;
@@ -331,6 +332,11 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
         return Err(OnnxError::new(ErrorKind::Recursive(names)));
     }
     let source = source_of(module);
+    let deepest = module.functions().map(|(_, f)| depth(f)).max().unwrap_or(0);
+    // Not worse than the input: runtimes may have their own limits.
+    if deepest > MAX_NESTED && deepest > depth_of_model(source).unwrap_or(0) {
+        return Err(OnnxError::new(ErrorKind::TooDeep { depth: deepest, limit: MAX_NESTED }));
+    }
     let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
     let own_domain = imports::own_domain(module);
     let (mut functions, mut keys) = (BTreeMap::new(), BTreeSet::new());
@@ -394,18 +400,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
 /// One module attribute as a field of the model.
 fn model_field(attr: &ModuleAttr) -> Option<(u32, Vec<u8>)> {
     let mut bytes = Vec::new();
-    let scalar = |name: &str| {
-        Some(match name {
-            meta::IR_VERSION => model::IR_VERSION,
-            meta::PRODUCER_NAME => model::PRODUCER_NAME,
-            meta::PRODUCER_VERSION => model::PRODUCER_VERSION,
-            meta::MODEL_DOMAIN => model::DOMAIN,
-            meta::MODEL_VERSION => model::MODEL_VERSION,
-            meta::DOC_STRING => model::DOC_STRING,
-            _ => return None,
-        })
-    };
-    if let Some(number) = scalar(&attr.name) {
+    if let Some(number) = field_once(&attr.name) {
         match (attr.as_int(), attr.as_bytes()) {
             (Some(value), _) => put_int(&mut bytes, number, value),
             (_, Some(value)) => put_bytes(&mut bytes, number, value),
@@ -427,15 +422,6 @@ fn model_field(attr: &ModuleAttr) -> Option<(u32, Vec<u8>)> {
     }
 }
 
-const ONCE: [u32; 6] = [
-    model::IR_VERSION,
-    model::PRODUCER_NAME,
-    model::PRODUCER_VERSION,
-    model::DOMAIN,
-    model::MODEL_VERSION,
-    model::DOC_STRING,
-];
-
 impl Writer<'_> {
     /// The global name of a scene's function.
     fn global_of(&self, scene: usize) -> &str {
@@ -448,7 +434,7 @@ impl Writer<'_> {
             let is_renewed = attr.name == meta::IR_VERSION && attr.as_int() != Some(self.ir_version);
             let renewed = is_renewed.then(|| ModuleAttr::int(meta::IR_VERSION, self.ir_version));
             match model_field(renewed.as_ref().unwrap_or(attr)) {
-                Some((number, bytes)) if ONCE.contains(&number) => sections.add_one(number, bytes),
+                Some((number, bytes)) if is_once(number) => sections.add_one(number, bytes),
                 Some((number, bytes)) => sections.add(number, Item::field(bytes)),
                 None => {}
             }

@@ -7,6 +7,38 @@ use crate::Tensor;
 pub(crate) type Stated = Vec<(NodeId, TypeId)>;
 
 impl Function {
+    /// Whether this is a later state of `before`: what ids refer to in it begins with what they refer to there, so that an
+    /// id of `before` means the same in both.
+    pub fn continues(&self, before: &Self) -> bool {
+        self.keeps_words(before)
+            && self.ops.starts_with(&before.ops)
+            && self.constants.starts_with(&before.constants)
+            && self.nodes.len() >= before.nodes.len()
+    }
+
+    /// Whether a node of a function that [continues](Self::continues) `before` has the operator, the operands and the
+    /// attributes that it has there.
+    pub fn is_same_node(&self, before: &Self, id: NodeId) -> bool {
+        if id.index() >= before.nodes.len() {
+            return false;
+        }
+        let [old, new] = [before.node(id), self.node(id)];
+        let has_leaf = |operand: NodeId| !is_leaf(self.kind(operand)) || before.node(operand) == self.node(operand);
+        (old.kind, old.aux) == (new.kind, new.aux)
+            && if is_leaf(new.kind) { (old.a, old.b) == (new.a, new.b) } else { self.has_same_operands(before, id) }
+            && before.attr_recs(id) == self.attr_recs(id)
+            && self.operands(id).iter().all(|&operand| has_leaf(operand))
+    }
+
+    /// Whether strings, types and the values of attributes have the ids that they have in `before`.
+    fn keeps_words(&self, before: &Self) -> bool {
+        self.strings.starts_with(&before.strings)
+            && self.words.starts_with(&before.words)
+            && self.types.starts_with(&before.types)
+            && self.type_words.starts_with(&before.type_words)
+            && self.type_dims.starts_with(&before.type_dims)
+    }
+
     /// Forgets everything about nodes that are not those of `before` any more: where they were read from, and data computed
     /// from them and from what they use. Only declared types, those of parameters, are believed; the types that were stated
     /// for other nodes are returned. The arena was checked.
@@ -60,11 +92,7 @@ impl Function {
     /// this is so.
     fn changed_nodes(&self, before: &Self) -> Vec<bool> {
         // Then equal records mean equal values.
-        let is_kept = self.strings.starts_with(&before.strings)
-            && self.words.starts_with(&before.words)
-            && self.types.starts_with(&before.types)
-            && self.type_words.starts_with(&before.type_words)
-            && self.type_dims.starts_with(&before.type_dims);
+        let is_kept = self.keeps_words(before);
         let is_same = |id: NodeId| {
             let [old, new] = [before.node(id), self.node(id)];
             (old.kind, old.flags, old.aux) == (new.kind, new.flags, new.aux)

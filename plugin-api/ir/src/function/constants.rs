@@ -38,6 +38,13 @@ impl ConstantTable {
         }
     }
 
+    /// Whether the tensors of `other` come first, each the same object.
+    pub(super) fn starts_with(&self, other: &Self) -> bool {
+        let n_shared = if std::ptr::eq(&*self.shared, &*other.shared) { self.shared.len() } else { 0 };
+        let is_same = |id: u32| self.get(id).is_same(other.get(id));
+        self.len() >= other.len() && (n_shared as u32..other.len() as u32).all(is_same)
+    }
+
     pub(super) fn push(&mut self, tensor: Tensor) {
         self.added.push(tensor);
     }
