@@ -324,7 +324,7 @@ impl Inspection {
     pub fn require(&mut self, registry: &Registry) {
         let Some(records) = &self.records else { return };
         for pass in &records.passes {
-            for required in pass.required.iter().chain(&pass.members) {
+            for required in pass.required.iter().map(|required| &required.pass).chain(&pass.members) {
                 let Err(ResolveError::Unknown { nearest, .. }) = registry.pass(required) else { continue };
                 let (pass, required) = (pass.name.clone(), required.clone());
                 self.objections.push(Objection::Requirement { pass, required, nearest });

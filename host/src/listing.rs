@@ -177,7 +177,7 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "kind": pass.level.name(),
         "phase": pass.phase.name(),
         "runtime": pass.runtime,
-        "required": pass.required,
+        "required": pass.required.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "extends": pass.extends,
         "before": pass.before,
         "after": pass.after,

@@ -41,6 +41,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     infer::TypeRelations,
     options::Value,
+    pass::Requirement,
     rewrite::{Rewrite, RewriteCx},
 };
 use std::{fmt, sync::Arc};
@@ -181,7 +182,12 @@ impl Pass {
 
     /// The same that requires others, by name. A sequence's requirements count when it is a member of another.
     pub fn requiring(self, required: &[&str]) -> Self {
-        self.with(|facts| facts.required = required.iter().map(|&name| name.to_owned()).collect())
+        self.with(|facts| facts.required = required.iter().map(|&name| name.into()).collect())
+    }
+
+    /// The same, requiring another pass after those that it requires already; this one may run with options.
+    pub fn requiring_one(self, requirement: Requirement) -> Self {
+        self.with(|facts| facts.required.push(requirement))
     }
 
     /// The same with additional names.

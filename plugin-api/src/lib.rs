@@ -146,7 +146,7 @@ pub mod __private {
         pass::{REWRITES, drive},
         record::{
             AnalysisSpec, Depends, InstrumentSpec, Level, ListSpec, PassSpec, Phase, PipelineSpec, PluginSpec,
-            SampleSpec, Spec, StatisticSpec, pass_flag,
+            RequiredSpec, SampleSpec, Spec, StatisticSpec, pass_flag,
         },
     };
     pub use relais_ops::{

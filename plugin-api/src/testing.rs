@@ -21,6 +21,7 @@ use crate::{
     diagnostics::{Diagnostic, PASSED, PassError, Severity},
     ir::{IRModule, verify},
     options::{OptionKind, OptionSpec, Value},
+    pass::Requirement,
     text::{self, PrintOptions, Types},
 };
 use std::collections::BTreeMap;
@@ -143,9 +144,10 @@ impl Trial {
         let info = local::info(&self.pass);
         check_options(&self.pass, info.map_or(&[], |info| info.options), &self.options)?;
         let required = info.map_or(&[][..], |info| info.required);
-        let defaults = Value::Struct(Vec::new());
-        for name in required.iter().filter(|name| local::info(name).is_some()) {
-            module = local::run_in(name, &defaults, &self.config, wanted::REMARKS, &module)?.module;
+        for Requirement { pass, options } in required.iter().map(Requirement::from) {
+            if local::info(&pass).is_some() {
+                module = local::run_in(&pass, &options, &self.config, wanted::REMARKS, &module)?.module;
+            }
         }
         let options = Value::Struct(self.options.clone());
         let run = |wanted| local::run_in(&self.pass, &options, &self.config, wanted, &module);

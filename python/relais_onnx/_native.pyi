@@ -343,7 +343,7 @@ class Pass:
         run: Callable[..., Any] | list[Pass] | dict[str, Any],
         name: str,
         opt_level: int,
-        required: list[str],
+        required: list[str | tuple[str, dict[str, Any]]],
         doc: str,
         changes_interface: bool = False,
         options: tuple[list[dict[str, Any]], Callable[[dict[str, Any]], Any]] | None = None,

@@ -14,7 +14,7 @@ from ._arguments import flag, members, wrong
 from ._arguments import text as text_of
 from ._native import IRModule, Pass
 from .errors import RuleError
-from .transform import _level, _required
+from .transform import _level, _Required, _required
 
 __all__ = ["AnyAttr", "AttrVar", "Const", "Rest", "RewriteRule", "Rules", "rewrite", "rule"]
 
@@ -32,7 +32,7 @@ class Rules(Pass):
         make_args: list[str],
         name: str,
         opt_level: int,
-        required: list[str],
+        required: list[_Required],
         judge: bool,
         doc: str,
     ) -> Self:
@@ -82,7 +82,7 @@ def rule(
     conditions: Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]] = (),
     name: str | None = None,
     opt_level: int = 0,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     judge: bool = True,
 ) -> Rules:
     """Makes a pass of one or more rules: `pattern => result if conditions`, as `docs/patterns.md` describes them.
@@ -286,7 +286,7 @@ class RewriteRule:
     function."""
 
     def __init__(
-        self, pattern: Callable[..., Any], name: str | None, opt_level: int, required: list[str], judge: bool
+        self, pattern: Callable[..., Any], name: str | None, opt_level: int, required: list[_Required], judge: bool
     ) -> None:
         self._pattern, self._name = pattern, name or pattern.__name__
         self._opt_level, self._required, self._judge = opt_level, required, judge
@@ -377,7 +377,7 @@ def rewrite(
     *,
     name: str | None = None,
     opt_level: int = 0,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     judge: bool = True,
 ) -> Callable[[Callable[..., Any]], RewriteRule]: ...
 @overload
@@ -386,7 +386,7 @@ def rewrite(
     *,
     name: str | None = None,
     opt_level: int = 0,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     judge: bool = True,
 ) -> RewriteRule: ...
 def rewrite(
@@ -394,7 +394,7 @@ def rewrite(
     *,
     name: str | None = None,
     opt_level: int = 0,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     judge: bool = True,
 ) -> Any:
     """Makes a rule of a function that is called once, with symbols: what it returns is the pattern. `.check` adds a

@@ -7,12 +7,12 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
 from ._arguments import dependencies as follows
-from ._arguments import flag, members, names, text, whole
+from ._arguments import flag, members, text, whole
 from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
 from ._options import build, config, schema
 from .errors import PipelineError
@@ -47,8 +47,21 @@ _Options = TypeVar("_Options")
 _Class = TypeVar("_Class", bound=type)
 
 
-def _required(required: Iterable[str] | None) -> list[str]:
-    return names(required, "`required`")
+# A pass that is required: its name, or a pair of its name and its options.
+_Required = str | tuple[str, Mapping[str, Any]]
+
+
+def _required(required: Iterable[_Required] | None) -> list[_Required]:
+    given = members(() if required is None else required, "`required`", "passes")
+    return [_requirement(one) for one in given]
+
+
+def _requirement(one: Any) -> _Required:
+    match one:
+        case (str() as name, Mapping() as options):
+            return name, dict(options)
+        case _:
+            return text(one, "a pass in `required`")
 
 
 def _level(opt_level: int) -> int:
@@ -72,7 +85,7 @@ class _Written(Pass):
         run: Callable[..., Any],
         opt_level: int,
         name: str,
-        required: Iterable[str] | None = None,
+        required: Iterable[_Required] | None = None,
         doc: str = "",
         changes_interface: bool = False,
         options: type | None = None,
@@ -114,7 +127,7 @@ class Sequential(Pass):
         passes: Iterable[Pass | RewriteRule] | None = None,
         opt_level: int = 0,
         name: str = "sequential",
-        required: Iterable[str] | None = None,
+        required: Iterable[_Required] | None = None,
         *,
         dependencies: Literal["transitive", "direct", "assumed"] = "transitive",
     ) -> Self:
@@ -142,7 +155,7 @@ def _made_of_class(
     user: type,
     opt_level: int,
     name: str,
-    required: list[str],
+    required: list[_Required],
     changes_interface: bool,
     options: type | None,
 ) -> type:
@@ -247,7 +260,7 @@ def module_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: None = None,
@@ -257,7 +270,7 @@ def module_pass(
     pass_func: Callable[[IRModule, PassContext], IRModule | None],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
 ) -> ModulePass: ...
@@ -266,7 +279,7 @@ def module_pass(
     pass_func: Callable[_Arguments, _TransformsModule],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, ModulePass]: ...
@@ -275,7 +288,7 @@ def module_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: type[_Options],
@@ -284,7 +297,7 @@ def module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: type | None = None,
@@ -319,7 +332,7 @@ def function_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: None = None,
@@ -329,7 +342,7 @@ def function_pass(
     pass_func: Callable[[Function, IRModule, PassContext], Function | None],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
 ) -> FunctionPass: ...
@@ -338,7 +351,7 @@ def function_pass(
     pass_func: Callable[_Arguments, _TransformsFunction],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
 ) -> Callable[_Arguments, FunctionPass]: ...
@@ -347,7 +360,7 @@ def function_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: type[_Options],
@@ -356,7 +369,7 @@ def function_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     changes_interface: bool = False,
     options: type | None = None,
@@ -375,7 +388,7 @@ def prim_func_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     options: None = None,
 ) -> _MakesPrimFuncPass: ...
@@ -384,21 +397,21 @@ def prim_func_pass(
     pass_func: Callable[[Function, IRModule, PassContext], Function | None],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
 ) -> PrimFuncPass: ...
 @overload
 def prim_func_pass(
     pass_func: Callable[_Arguments, _TransformsFunction],
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
 ) -> Callable[_Arguments, PrimFuncPass]: ...
 @overload
 def prim_func_pass(
     pass_func: None = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     options: type[_Options],
 ) -> Callable[[Callable[[Function, IRModule, PassContext, _Options], Function | None]], PrimFuncPass]: ...
@@ -406,7 +419,7 @@ def prim_func_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,
-    required: Iterable[str] | None = None,
+    required: Iterable[_Required] | None = None,
     *,
     options: type | None = None,
 ) -> Any:

@@ -12,6 +12,7 @@ use relais::{
     registry::Registry,
     transform::{Pass, PassLibrary},
 };
+use relais_plugin_api::pass::Requirement;
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -94,9 +95,9 @@ impl OwnItems {
     }
 
     /// The rules of the passes that others require, by the names that these state.
-    pub fn rules_of_required(&self, library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
+    pub fn rules_of_required(&self, library: &PassLibrary<'_>, required: &[Requirement]) -> Vec<Arc<Judged>> {
         let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
-        while let Some(name) = open.pop() {
+        while let Some(Requirement { pass: name, .. }) = open.pop() {
             // A name that does not resolve is an error of the run.
             if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
                 rules.extend(self.find(&facts).into_iter().flat_map(|own| own.rules.iter().cloned()));
@@ -252,7 +253,7 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
                 "kind": facts.level.name(),
                 "phase": facts.phase.name(),
                 "runtime": facts.runtime,
-                "required": facts.required,
+                "required": facts.required.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "extends": facts.extends,
                 "doc": facts.doc,
                 "rules": [],

@@ -33,6 +33,7 @@ use relais::{
 use relais_plugin_api::{
     diagnostics::{PRINTED, PassError},
     options::Value,
+    pass::Requirement,
 };
 use relais_session::pipeline::StatedRules;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub(crate) struct PyPass {
     /// The rules that it rewrites by, and those of its members.
     pub rules: Vec<Arc<Judged>>,
     /// The passes that its members require.
-    required: Vec<String>,
+    required: Vec<Requirement>,
     /// The way in which a run of it follows requirements, if it is a sequence that says so.
     dependencies: Option<Dependencies>,
     /// The code that its native part calls, and the passes that it is made of.
@@ -62,18 +63,21 @@ impl PyPass {
         run: Bound<'_, PyAny>,
         name: &str,
         opt_level: u8,
-        required: Vec<String>,
+        required: Vec<value::Required>,
         doc: &str,
         changes_interface: bool,
         options: Option<(Bound<'_, PyAny>, Py<PyAny>)>,
         dependencies: Option<&str>,
     ) -> PyResult<Self> {
-        let required: Vec<&str> = required.iter().map(String::as_str).collect();
+        let requiring = |pass: Pass| {
+            let required = required.into_iter().map(|value::Required(required)| required);
+            required.fold(pass, Pass::requiring_one)
+        };
         let owner = Arc::new(Owner::default());
         if kind == "sequential" {
             let (py, passes) = (run.py(), run.extract::<Vec<Py<Self>>>()?);
             let members = passes.iter().map(|pass| pass.get().pass.clone());
-            let pass = Pass::sequence(name, members).at_level(opt_level).requiring(&required).documented(doc);
+            let pass = requiring(Pass::sequence(name, members).at_level(opt_level)).documented(doc);
             let rules = passes.iter().flat_map(|pass| pass.get().rules.iter().cloned()).collect();
             let required = passes.iter().flat_map(|pass| pass.get().all_required()).collect();
             passes.iter().for_each(|pass| _ = owner.own(pass.clone_ref(py).into_any()));
@@ -82,7 +86,7 @@ impl PyPass {
         }
         if kind == "rules" {
             let OwnRules { rules, pass, is_judged } = rewrite::pass(name, opt_level, &run, &owner)?;
-            let pass = pass.requiring(&required).documented(doc);
+            let pass = requiring(pass).documented(doc);
             let judged = Judged::own(rules, pass.clone(), is_judged);
             return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new(), dependencies: None, owner });
         }
@@ -111,7 +115,7 @@ impl PyPass {
             }
         };
         let pass = if changes_interface { pass.changing_interface() } else { pass };
-        let pass = pass.serial().requiring(&required).documented(doc);
+        let pass = requiring(pass.serial()).documented(doc);
         Ok(Self { pass, rules: Vec::new(), required: Vec::new(), dependencies: None, owner })
     }
 
@@ -228,7 +232,7 @@ fn with_options<'py>(
 
 impl PyPass {
     /// The passes that it and its members require.
-    fn all_required(&self) -> Vec<String> {
+    fn all_required(&self) -> Vec<Requirement> {
         self.pass.info().required.iter().chain(&self.required).cloned().collect()
     }
 }

@@ -56,7 +56,7 @@ impl From<&PassInfo<'_>> for PyPassInfo {
         Self {
             opt_level: info.opt_level,
             name: info.name.to_owned(),
-            required: info.required.to_vec(),
+            required: info.required.iter().map(ToString::to_string).collect(),
             kind: info.level.name().to_owned(),
             plugin: plugin(info.plugin),
         }

@@ -25,6 +25,7 @@ use relais_plugin_api::{
     infer::Operators,
     ir::{Function, IRModule},
     options::Value,
+    pass::Requirement,
     pattern::{Rule, Rules},
 };
 use relais_session::{
@@ -113,13 +114,13 @@ impl Compute for Own<'_> {
 }
 
 impl Passes for Own<'_> {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError> {
         if !self.is(pass) {
             return self.registry.required(pass);
         }
         let mut all = Vec::new();
-        for name in &self.pass.info().required {
-            for pass in self.registry.required(name)?.into_iter().chain([name.clone()]) {
+        for required in &self.pass.info().required {
+            for pass in self.registry.required(&required.pass)?.into_iter().chain([required.clone()]) {
                 if !all.contains(&pass) {
                     all.push(pass);
                 }

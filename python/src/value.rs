@@ -6,7 +6,7 @@ use pyo3::{
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 use relais::{onnx::ExternalData, pass::Dependencies};
-use relais_plugin_api::options::Value;
+use relais_plugin_api::{options::Value, pass::Requirement};
 use std::path::PathBuf;
 
 /// How deep lists and tables may be nested: as deep as schemas go.
@@ -87,6 +87,24 @@ pub(crate) fn entries(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult
 /// Names: of any iterable but a string, which would be its letters; none of `None`.
 pub(crate) fn names(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Vec<String>> {
     items(object, what, "names")?.iter().map(|item| text(item, what)).collect()
+}
+
+/// A pass that another one requires: its name, or a pair of its name and its options.
+pub(crate) struct Required(pub Requirement);
+
+impl<'py> FromPyObject<'_, 'py> for Required {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = object.extract::<String>() {
+            return Ok(Self(name.as_str().into()));
+        }
+        let (pass, options) = object
+            .extract::<(String, Bound<'py, PyAny>)>()
+            .map_err(|_| wrong(&object, "a pass in `required`", "a str, or a pair of a str and a dict"))?;
+        let options = entries(Some(&options), &format!("the options of `{pass}`"))?;
+        Ok(Self(Requirement { pass, options: Value::Struct(options) }))
+    }
 }
 
 /// The items of any iterable but a string; none of `None`.

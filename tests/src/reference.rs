@@ -4,7 +4,7 @@ use relais_conformance::{
     bench::{LinkedItems, Passes},
     interpret::Compute,
 };
-use relais_plugin_api::{diagnostics::PassError, infer::Operators, ir::*, options::Value};
+use relais_plugin_api::{diagnostics::PassError, infer::Operators, ir::*, options::Value, pass::Requirement};
 
 /// The passes and evaluators that are linked, and these loops.
 pub struct Judge;
@@ -20,7 +20,7 @@ impl Compute for Judge {
 }
 
 impl Passes for Judge {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError> {
         LinkedItems.required(pass)
     }
 

@@ -24,7 +24,7 @@ pub(super) fn pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     fact("plugin", provider.map(|provider| code(&provider.records().plugin.name)).unwrap_or_default());
     fact("level", pass.opt_level.to_string());
     fact("kind", pass.level.name().to_owned());
-    fact("requires", codes(&pass.required));
+    fact("requires", codes(&pass.required.iter().map(ToString::to_string).collect::<Vec<_>>()));
     fact("members", codes(&pass.members));
     fact("asked about", codes(&pass.ops));
     fact("establishes", if pass.establishes_types { "types".into() } else { String::new() });

@@ -17,6 +17,7 @@ use relais_plugin_api::{
     ir::{Function, IRModule, is_same_domain},
     op::AddedPart,
     options::Value,
+    pass::Requirement,
 };
 use relais_session::rules::{Registered, not_made};
 
@@ -45,7 +46,7 @@ impl Compute for PluginBench<'_> {
 }
 
 impl Passes for PluginBench<'_> {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError> {
         self.all.required(pass)
     }
 

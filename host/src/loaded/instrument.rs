@@ -66,7 +66,7 @@ impl PluginInstrument {
 }
 
 fn with_rec<T>(pass: &PassInfo<'_>, body: impl FnOnce(&PassInfoRec<'_>) -> T) -> T {
-    let required: Vec<RStr<'_>> = pass.required.iter().map(|name| name.as_str().into()).collect();
+    let required: Vec<RStr<'_>> = pass.required.iter().map(|required| required.pass.as_str().into()).collect();
     body(&PassInfoRec {
         name: pass.name.into(),
         plugin: pass.plugin.into(),

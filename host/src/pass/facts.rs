@@ -8,6 +8,7 @@ use relais_plugin_api::{
         record::{AnalysisSpec, Depends, Level, Phase},
     },
     diagnostics::PassError,
+    pass::Requirement,
 };
 use semver::Version;
 use std::{fmt, sync::Arc};
@@ -39,7 +40,7 @@ pub struct PassFacts {
     /// Its optimisation level.
     pub opt_level: u8,
     /// The passes that must have run.
-    pub required: Vec<String>,
+    pub required: Vec<Requirement>,
     /// Whether it establishes types, which the driver then keeps up to date (rule R16).
     pub establishes_types: bool,
     /// The extension point that it is added at, in pipelines that have it.

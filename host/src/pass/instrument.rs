@@ -5,6 +5,7 @@ use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
     diagnostics::PassError,
     ir::IRModule,
+    pass::Requirement,
 };
 use std::{
     fmt,
@@ -23,7 +24,7 @@ pub struct PassInfo<'a> {
     /// Its optimisation level.
     pub opt_level: u8,
     /// The names of the passes that it requires.
-    pub required: &'a [String],
+    pub required: &'a [Requirement],
 }
 
 impl<'a> From<&'a PassFacts> for PassInfo<'a> {

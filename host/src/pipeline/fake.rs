@@ -14,6 +14,7 @@ use relais_plugin_api::{
     infer::{Blaming, Checking, TypeRelations, Typing},
     op::{InferRequest, OpError},
     options::Value,
+    pass::Requirement,
 };
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -62,7 +63,7 @@ impl Fakes {
             plugin_version: semver::Version::new(1, 2, 3),
             level,
             opt_level,
-            required: required.iter().map(|name| (*name).into()).collect(),
+            required: required.iter().map(|&name| name.into()).collect(),
             establishes_types: false,
             extends: None,
             before: Vec::new(),
@@ -76,6 +77,14 @@ impl Fakes {
             doc: String::new(),
         };
         self.passes.push((Arc::new(facts), does));
+        self
+    }
+
+    /// Lets the last pass require another one with an option.
+    pub fn requiring(mut self, pass: &str, option: &str, value: Value) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        let options = Value::Struct(vec![(option.to_owned(), value)]);
+        Arc::get_mut(facts).unwrap().required.push(Requirement { pass: pass.to_owned(), options });
         self
     }
 

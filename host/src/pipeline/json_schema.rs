@@ -133,7 +133,10 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
         "sequence": steps(),
         "name": { "type": "string", "minLength": 1, "description": "to be disabled and required by" },
         "opt_level": level,
-        "required": { "type": "array", "description": "passes that run before it", "items": { "$ref": "#/definitions/pass_name" } },
+        "required": { "type": "array", "description": "passes that run before it", "items": { "anyOf": [
+            { "$ref": "#/definitions/pass_name" },
+            object("a pass with options", json!({ "pass": { "$ref": "#/definitions/pass_name" }, "options": { "type": "object" } }), &["pass"]),
+        ] } },
     });
     kinds.push(object("steps that are switched together", sequence, &["sequence"]));
     let rounds =

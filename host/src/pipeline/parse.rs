@@ -40,6 +40,8 @@ const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "
 const PASS_KEYS: &[&str] = &["pass", "options", "opt_level"];
 const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level", "required"];
 const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
+const REQUIREMENT_KEYS: &[&str] = &["pass", "options"];
+
 const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config", "instruments"];
 const INCLUDE_KEYS: &[&str] = &["include"];
 const LEVELS_KEYS: &[&str] = &["passes", "runtime"];
@@ -215,7 +217,7 @@ impl FileParser<'_> {
             "sequence" => StepSpec::Sequence {
                 name: get("name").and_then(|value| self.string(value, "name")),
                 opt_level: get("opt_level").and_then(|value| self.level(value, "opt_level")).unwrap_or(0),
-                required: get("required").map_or_else(Vec::new, |value| self.names(value, "required")),
+                required: get("required").map_or_else(Vec::new, |value| self.requirements(value)),
                 steps: Vec::new(),
             },
             "fixpoint" => StepSpec::Fixpoint {
@@ -278,6 +280,27 @@ impl FileParser<'_> {
             todo.push((main, Some(node)));
         }
         Some(node)
+    }
+
+    /// The passes that a sequence requires: each a name, or a table with options.
+    fn requirements(&mut self, node: &Node<'_>) -> Vec<RequirementSpec> {
+        let Some(items) = self.array(node, "required") else { return Vec::new() };
+        let one = |item: &Node<'_>| {
+            let DeValue::Table(table) = item.get_ref() else {
+                return Some(RequirementSpec { name: self.string(item, "required")?, options: Vec::new() });
+            };
+            let pairs = self.pairs(table, "a requirement", REQUIREMENT_KEYS);
+            let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+            let Some(name) = get("pass") else {
+                let fault = PipelineFault::new(Code::Missing, self.place(item), "a requirement has no `pass`");
+                self.fault(fault.help("write its name, or `{ pass = \"…\", options = { … } }`"));
+                return None;
+            };
+            let name = self.string(name, "pass")?;
+            let options = get("options").map_or_else(Vec::new, |value| self.entries(value, "options"));
+            Some(RequirementSpec { name, options })
+        };
+        items.iter().filter_map(one).collect()
     }
 
     fn no_step(&mut self, place: Place, table: &DeTable<'_>) {

@@ -1,6 +1,6 @@
 //! A resolved pipeline as TOML that runs the same.
 
-use super::resolved::*;
+use super::{resolved::*, schema::defaults};
 use crate::pass::{Dependencies, OnFailure, Scope, Verify};
 use relais_plugin_api::options::Value;
 use std::fmt::Write as _;
@@ -127,11 +127,18 @@ impl Pipeline {
                         continue;
                     }
                     ResolvedStep::Sequence { name, opt_level, required, steps } => {
-                        let names =
-                            required.iter().map(|&pass| Value::Str(self.passes[pass].facts.name.clone())).collect();
+                        let one = |&pass: &usize| {
+                            let PassInstance { facts, options, .. } = &self.passes[pass];
+                            let name = quote(&facts.name);
+                            match defaults(&facts.options).is_some_and(|defaults| defaults == *options) {
+                                true => name,
+                                false => format!("{{ pass = {name}, options = {} }}", toml(options)),
+                            }
+                        };
+                        let required: Vec<String> = required.iter().map(one).collect();
                         let required = match required.is_empty() {
                             true => String::new(),
-                            false => format!(", required = {}", toml(&Value::List(names))),
+                            false => format!(", required = [{}]", required.join(", ")),
                         };
                         let tail = format!("], name = {}, opt_level = {opt_level}{required} }},\n", quote(name));
                         ("{ sequence = [\n", tail, steps)

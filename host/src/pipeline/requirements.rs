@@ -6,11 +6,13 @@ use super::{
     resolved::ResolvedStep,
     resolver::{RequiringSequence, Resolver},
     schema::mandatory,
+    spec::{SpecValue, literal_of},
 };
 use crate::{
     pass::{Dependencies, NoPass},
     words::and_list,
 };
+use relais_plugin_api::{options::Value, pass::Requirement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds the passes that a pass requires. A missing pass is reported by [`check`], which knows the chains.
@@ -21,13 +23,10 @@ pub(super) fn of(resolver: &mut Resolver<'_>, pass: usize) {
     let facts = resolver.passes[pass].facts.clone();
     let place = resolver.places[pass];
     let mut required = Vec::with_capacity(facts.required.len());
-    for name in &facts.required {
-        let Ok(facts) = resolver.find(name) else { continue };
-        let n_faults = resolver.faults.len();
-        let instance = resolver.instance(facts, &[], place);
-        // A mandatory option is reported as a requirement's, once, by `check`.
-        resolver.faults.truncate(n_faults);
-        required.push(instance);
+    for Requirement { pass, options } in &facts.required {
+        let Ok(found) = resolver.find(pass) else { continue };
+        let SpecValue::Table(options) = literal_of(options.clone()) else { continue };
+        required.push(resolver.required_instance(found, &options, place, Some(&facts.name)));
     }
     resolver.passes[pass].required = required;
 }
@@ -161,7 +160,7 @@ impl Check {
             return;
         }
         let names = resolver.passes[pass].facts.required.clone();
-        for name in names {
+        for name in names.into_iter().map(|required| required.pass) {
             let Err(Some(mut why)) = resolver.find(&name) else { continue };
             if let NoPass::Unknown(near) = &mut why {
                 // No pass means itself.
@@ -200,14 +199,19 @@ impl Check {
         label: String,
     ) -> bool {
         let facts = resolver.passes[required].facts.clone();
-        let needed = mandatory(&facts.options);
+        let given = |name: &str| match &resolver.passes[required].options {
+            Value::Struct(given) => given.iter().any(|(given, _)| given == name),
+            _ => false,
+        };
+        let mut needed = mandatory(&facts.options);
+        needed.retain(|name| !given(name));
         if !needed.is_empty() {
             if self.reported.insert((dependent.to_owned(), facts.name.clone(), Code::RequirementOptions)) {
                 let message = format!("`{dependent}` requires `{}`, which cannot be made without options", facts.name);
                 let fault = PipelineFault::new(Code::RequirementOptions, place, message).label(label);
                 let note = format!("it has no default for {}", and_list(&needed));
                 let help = format!(
-                    "run `{}` as a step of its own, and a version of `{dependent}` that does not require it",
+                    "run `{}` as a step of its own, and a version of `{dependent}` that requires it with options, or not at all",
                     facts.name
                 );
                 resolver.faults.push(fault.note(note).help(help));

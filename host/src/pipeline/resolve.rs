@@ -352,14 +352,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// The passes that run before a sequence of the pipeline.
-    fn required_by_sequence(&mut self, names: &[Written<String>]) -> Vec<usize> {
-        let mut required = Vec::with_capacity(names.len());
-        for name in names {
+    fn required_by_sequence(&mut self, requirements: &[RequirementSpec]) -> Vec<usize> {
+        let mut required = Vec::with_capacity(requirements.len());
+        for RequirementSpec { name, options } in requirements {
             let Some(facts) = self.named(&name.value, name.place) else { continue };
-            let n_faults = self.faults.len();
-            required.push(self.instance(facts, &[], name.place));
-            // A mandatory option is reported as a requirement's, once.
-            self.faults.truncate(n_faults);
+            required.push(self.required_instance(facts, options, name.place, None));
         }
         match self.spec.run.dependencies {
             Some(Dependencies::Assumed) => Vec::new(),
@@ -455,7 +452,7 @@ impl<'a> Resolver<'a> {
         let required: Vec<Vec<usize>> = passes
             .iter()
             .map(|facts| {
-                let found = facts.required.iter().filter_map(|name| self.find(name).ok());
+                let found = facts.required.iter().filter_map(|required| self.find(&required.pass).ok());
                 found.filter_map(|facts| at.get(&facts.name).copied()).collect()
             })
             .collect();

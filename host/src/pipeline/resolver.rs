@@ -307,6 +307,27 @@ impl<'a> Resolver<'a> {
         self.add_instance(facts, options, OnceLock::new(), place)
     }
 
+    /// The instance of a required pass. `dependent` is the pass that requires it, whose record states the options.
+    pub fn required_instance(
+        &mut self,
+        facts: Arc<PassFacts>,
+        options: &[SpecEntry],
+        place: Option<Place>,
+        dependent: Option<&str>,
+    ) -> usize {
+        let n_faults = self.faults.len();
+        let name = facts.name.clone();
+        let instance = self.instance(facts, options, place);
+        // A mandatory option is reported as a requirement's, once, when requirements are checked.
+        let faults = self.faults.split_off(n_faults).into_iter().filter(|fault| fault.code != Code::Missing);
+        let noted = faults.map(|fault| match dependent {
+            Some(dependent) => fault.note(format!("`{dependent}` requires `{name}` with this option")),
+            None => fault,
+        });
+        self.faults.extend(noted.collect::<Vec<_>>());
+        instance
+    }
+
     /// A pass that a sequence holds: the same one as any other that is the same pass with the same options.
     pub fn hold(&mut self, held: &HeldPass, place: Option<Place>) -> usize {
         self.add_instance(held.facts.clone(), held.options.clone(), OnceLock::from(held.pass.clone()), place)

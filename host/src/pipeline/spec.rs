@@ -101,7 +101,7 @@ pub enum StepSpec {
         /// Its level.
         opt_level: u8,
         /// The passes that run before it, if it is on.
-        required: Vec<Written<String>>,
+        required: Vec<RequirementSpec>,
         /// Its steps.
         steps: Vec<usize>,
     },
@@ -170,6 +170,15 @@ impl StepSpec {
             | Self::Extension { then: steps, .. } => Some(steps),
         }
     }
+}
+
+/// A pass that a sequence requires.
+#[derive(Clone, Debug)]
+pub struct RequirementSpec {
+    /// Its name.
+    pub name: Written<String>,
+    /// Options that are not the defaults.
+    pub options: Vec<SpecEntry>,
 }
 
 /// The name and value of an option.

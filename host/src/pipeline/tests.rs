@@ -410,6 +410,52 @@ fn r05_what_a_sequence_requires_is_checked_before_anything_runs() {
 }
 
 #[test]
+fn r05_what_is_required_may_have_options() {
+    let depth = || vec![option("depth", ValueKind::Int { min: 0, max: 9 }, None)];
+    let fakes = || {
+        let needs = |fakes: Fakes, name: &str, option: &str, value: Value| {
+            fakes.pass(name, 0, &[], Does::Nothing).requiring("acme.P", option, value)
+        };
+        let fakes = Fakes::default().pass("acme.P", 0, &[], Does::Nothing).options(depth());
+        let fakes = [("Needs3", 3), ("Needs4", 4), ("Needs99", 99)]
+            .iter()
+            .fold(fakes, |fakes, &(name, depth)| needs(fakes, name, "depth", Value::Int(depth)));
+        let fakes = needs(fakes, "NeedsWidth", "width", Value::Int(1));
+        needs(fakes, "NeedsText", "depth", Value::Str("deep".into()))
+    };
+    let ran = |steps: &str| {
+        let fakes = fakes();
+        let pipeline =
+            parse(&format!("steps = [{steps}]")).unwrap().resolve(&fakes).unwrap_or_else(|faults| panic!("{faults}"));
+        manager::run(&pipeline, &module(), &fakes, &manager::ManagerOptions::default()).unwrap();
+        // What is printed resolves to the same.
+        assert_eq!(parse(&pipeline.print()).unwrap().resolve(&fakes).unwrap().print(), pipeline.print());
+        fakes.ran()
+    };
+    assert_eq!(ran("\"Needs3\", \"Needs3\""), "acme.P{ depth = 3 } Needs3 Needs3");
+    // With other options it is another pass, whose result does not hold.
+    assert_eq!(ran("\"Needs3\", \"Needs4\""), "acme.P{ depth = 3 } Needs3 acme.P{ depth = 4 } Needs4");
+    let sequence = |required: &str| format!("{{ sequence = [\"Needs3\"], name = \"s\", required = [{required}] }}");
+    assert_eq!(
+        ran(&sequence("{ pass = \"P\", options = { depth = 5 } }")),
+        "acme.P{ depth = 5 } acme.P{ depth = 3 } Needs3"
+    );
+    let steps = |steps: &str| format!("steps = [{steps}]");
+    for (text, code, said) in [
+        (steps("\"Needs99\""), "P004", "`Needs99` requires `acme.P` with this option"),
+        (steps("\"NeedsWidth\""), "P002", "`NeedsWidth` requires `acme.P` with this option"),
+        (steps("\"NeedsText\""), "P003", "`NeedsText` requires `acme.P` with this option"),
+        (steps(&sequence("{ pass = \"P\", options = { depth = 10 } }")), "P004", "10"),
+        (steps(&sequence("{ pass = \"P\", optoins = { depth = 1 } }")), "P002", "did you mean `options`?"),
+        (steps(&sequence("{ options = { depth = 1 } }")), "P005", "a requirement has no `pass`"),
+        (steps(&sequence("{ pass = \"P\" }")), "P016", "`s` requires `acme.P`, which cannot be made without options"),
+    ] {
+        let faults = faults_of(&text, &fakes());
+        assert!(codes(&faults).contains(&code) && faults.to_string().contains(said), "{text}: {faults}");
+    }
+}
+
+#[test]
 fn r02_a_runtime_is_one_that_passes_are_for() {
     let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).pass("B", 0, &[], Does::Nothing).for_runtime("acme");
     let faults = faults_of("steps = [{ passes = \"level<=1\", runtime = \"acne\" }]", &fakes);

@@ -9,7 +9,8 @@ use relais_plugin_api::{
     boundary::{
         record::{
             BOUNDARY, FORMAT, Level, MAGIC, Phase, attr_tag, formal_kind, formal_tag, op_flag, op_tag, option_tag,
-            pass_flag, pass_tag, pipeline_tag, plugin_tag, property_tag, record_kind, statistic_tag, type_var_tag,
+            pass_flag, pass_tag, pipeline_tag, plugin_tag, property_tag, record_kind, required_option_tag,
+            required_tag, statistic_tag, type_var_tag,
         },
         wire::{MAX_LEN, checksum, push_field},
     },
@@ -89,6 +90,10 @@ enum Form {
     List(&'static [Key]),
     /// A table of options.
     Options,
+    /// Passes: a text for each, or a table where it has options.
+    Requirements,
+    /// A table: names of options, and their values.
+    Values,
     /// A table: a domain, and the last version of its operator set.
     Domains,
 }
@@ -156,7 +161,7 @@ const PASS: &[Key] = &[
     key("aliases", pass_tag::ALIAS, Form::Texts),
     key("level", pass_tag::LEVEL, Form::Name(LEVELS)),
     key("opt_level", pass_tag::OPT_LEVEL, Form::Byte),
-    key("required", pass_tag::REQUIRED, Form::Texts),
+    key("required", pass_tag::REQUIRED, Form::Requirements),
     key("doc", pass_tag::DOC, Form::Text),
     key("serial", pass_tag::FLAGS, Form::Flag(pass_flag::SERIAL)),
     key("phase", pass_tag::PHASE, Form::Name(PHASES)),
@@ -169,6 +174,9 @@ const PASS: &[Key] = &[
     key("statistics", pass_tag::STATISTIC, Form::Named(statistic_tag::NAME, statistic_tag::DOC)),
     key("options", pass_tag::OPTION, Form::Options),
 ];
+
+const REQUIREMENT: &[Key] =
+    &[key("pass", required_tag::NAME, Form::Text), key("options", required_tag::OPTION, Form::Values)];
 
 const ATTRIBUTE: &[Key] = &[
     key("kind", attr_tag::KIND, Form::AttrKind),
@@ -375,6 +383,25 @@ fn write_value(out: &mut Vec<u8>, tag: u16, form: Form, node: &Node<'_>) -> Resu
         Form::Texts => {
             for item in array(node, "the list")? {
                 push_field(out, tag, text(item)?.as_bytes());
+            }
+        }
+        Form::Requirements => {
+            for item in array(node, "the list")? {
+                let Some(table) = item.get_ref().as_table() else {
+                    push_field(out, tag, text(item)?.as_bytes());
+                    continue;
+                };
+                let (mut inner, pairs) = (Vec::new(), table.iter().collect::<Vec<_>>());
+                write_keys(&mut inner, &[REQUIREMENT], &pairs, &["pass"], "a requirement", [])?;
+                push_field(out, pass_tag::REQUIRED_WITH, &inner);
+            }
+        }
+        Form::Values => {
+            for (name, value) in table_of(node, "this")? {
+                let mut inner = Vec::new();
+                push_field(&mut inner, required_option_tag::NAME, name.get_ref().as_bytes());
+                push_field(&mut inner, required_option_tag::VALUE, &plain(value)?.encode());
+                push_field(out, tag, &inner);
             }
         }
         Form::Byte => push_field(out, tag, &[number(node)?]),

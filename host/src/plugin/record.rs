@@ -10,12 +10,14 @@ use relais_plugin_api::{
     boundary::{
         record::{
             BoundaryVersion, Depends, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, analysis_tag, instrument_tag,
-            is_name, list_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag,
-            statistic_tag,
+            is_name, list_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind,
+            required_option_tag, required_tag, sample_tag, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
     ir::normal_domain,
+    options::Value,
+    pass::Requirement,
 };
 use semver::Version;
 use std::{fmt, sync::Arc};
@@ -97,7 +99,7 @@ pub struct PassRecord {
     /// Optimisation level.
     pub opt_level: u8,
     /// Passes that must have run.
-    pub required: Vec<String>,
+    pub required: Vec<Requirement>,
     /// Operators that a rewrite looks at; all when empty.
     pub ops: Vec<String>,
     /// Members of a sequential pass, where they do not depend on its options.
@@ -505,7 +507,8 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::ALIAS => pass.aliases.push(text()?),
             pass_tag::LEVEL => pass.level = Level(field.u8().map_err(malformed)?),
             pass_tag::OPT_LEVEL => pass.opt_level = field.u8().map_err(malformed)?,
-            pass_tag::REQUIRED => pass.required.push(text()?),
+            pass_tag::REQUIRED => pass.required.push(text()?.as_str().into()),
+            pass_tag::REQUIRED_WITH => pass.required.push(read_requirement(field.bytes).map_err(malformed)?),
             pass_tag::OP => pass.ops.push(text()?),
             pass_tag::MEMBER => pass.members.push(text()?),
             pass_tag::DOC => pass.doc = text()?,
@@ -530,6 +533,30 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         }
     }
     Ok(pass)
+}
+
+fn read_requirement(fields: &[u8]) -> Result<Requirement, Malformed> {
+    let (mut pass, mut options) = (String::new(), Vec::new());
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            required_tag::NAME => pass = shown(field.text()?),
+            required_tag::OPTION => {
+                let (mut name, mut value) = (String::new(), None);
+                for field in Fields::new(field.bytes) {
+                    let field = field?;
+                    match field.tag {
+                        required_option_tag::NAME => name = shown(field.text()?),
+                        required_option_tag::VALUE => value = Some(Value::decode(field.bytes)?),
+                        _ => field.skip()?,
+                    }
+                }
+                options.push((name, value.ok_or(Malformed::Missing("value"))?));
+            }
+            _ => field.skip()?,
+        }
+    }
+    Ok(Requirement { pass, options: Value::Struct(options) })
 }
 
 fn read_sample(fields: &[u8]) -> Result<SampleRecord, Malformed> {

@@ -392,7 +392,7 @@ impl OptionSpec {
 }
 
 impl DefaultSpec {
-    const fn write(self, w: &mut Writer<'_>) {
+    pub(crate) const fn write(self, w: &mut Writer<'_>) {
         match self {
             Self::Bool(value) => w.field(value_tag::BOOL, &[value as u8]),
             Self::Int(value) => w.field(value_tag::INT, &value.to_le_bytes()),

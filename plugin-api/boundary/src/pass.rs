@@ -8,7 +8,7 @@ use crate::{
     context::{ContextSettings, PassContext},
     options::{OptionType, Value, of_type},
     parallel,
-    record::{PassSpec, StatisticSpec},
+    record::{PassSpec, RequiredSpec, StatisticSpec},
 };
 use abi_stable::std_types::RVec;
 use relais_ir::{
@@ -24,6 +24,39 @@ use std::fmt;
 
 /// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
 pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
+
+/// A pass that another one, or a sequence, requires.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Requirement {
+    /// Its name.
+    pub pass: String,
+    /// A struct of the options that it runs with where they are not the defaults.
+    pub options: Value,
+}
+
+impl From<&str> for Requirement {
+    fn from(pass: &str) -> Self {
+        Self { pass: pass.to_owned(), options: Value::Struct(Vec::new()) }
+    }
+}
+
+impl From<&RequiredSpec> for Requirement {
+    fn from(&RequiredSpec { pass, options }: &RequiredSpec) -> Self {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), value.to_value()));
+        Self { pass: pass.to_owned(), options: Value::Struct(options.collect()) }
+    }
+}
+
+impl fmt::Display for Requirement {
+    /// The name, then the options where there are some: `acme.Fuse { wide = true }`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.pass)?;
+        match &self.options {
+            Value::Struct(options) if options.is_empty() => Ok(()),
+            options => write!(f, " {options}"),
+        }
+    }
+}
 
 /// The context of a pass. It may be used from several threads.
 pub struct PassCx<'a> {

@@ -11,7 +11,7 @@ pub use tags::*;
 
 use crate::{
     abi::analysis::SubjectKind,
-    options::{ConfigSpec, OptionKind, OptionSpec, write_options},
+    options::{ConfigSpec, DefaultSpec, OptionKind, OptionSpec, write_options},
 };
 use relais_ir::wire::{Writer, checksum, is_equal};
 use relais_ops::{
@@ -81,7 +81,7 @@ pub struct PassSpec {
     /// Optimisation level.
     pub opt_level: u8,
     /// Passes that must have run.
-    pub required: &'static [&'static str],
+    pub required: &'static [RequiredSpec],
     /// Operators that a rewrite looks at; all when empty.
     pub ops: &'static [&'static str],
     /// Members of a sequential pass, when they do not depend on its options.
@@ -112,6 +112,15 @@ pub struct PassSpec {
     pub preserves: &'static [&'static str],
     /// Options.
     pub options: &'static [OptionSpec],
+}
+
+/// A pass that must have run before another one.
+#[derive(Clone, Copy, Debug)]
+pub struct RequiredSpec {
+    /// Its name.
+    pub pass: &'static str,
+    /// The options that it runs with where they are not the defaults.
+    pub options: &'static [(&'static str, DefaultSpec)],
 }
 
 /// An example for a rule of a pass.
@@ -372,7 +381,11 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     w.texts(pass_tag::ALIAS, spec.aliases);
     w.field(pass_tag::LEVEL, &[spec.level.0]);
     w.field(pass_tag::OPT_LEVEL, &[spec.opt_level]);
-    w.texts(pass_tag::REQUIRED, spec.required);
+    let mut i = 0;
+    while i < spec.required.len() {
+        required(w, spec.required[i]);
+        i += 1;
+    }
     w.texts(pass_tag::OP, spec.ops);
     w.texts(pass_tag::MEMBER, spec.members);
     w.text(pass_tag::DOC, spec.doc);
@@ -426,6 +439,30 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
 }
 
 /// A pass that is added to a pipeline automatically has no options set.
+const fn required(w: &mut Writer<'_>, RequiredSpec { pass, options }: RequiredSpec) {
+    if options.is_empty() {
+        return w.text(pass_tag::REQUIRED, pass);
+    }
+    let start = w.begin(pass_tag::REQUIRED_WITH);
+    w.text(required_tag::NAME, pass);
+    let mut i = 0;
+    while i < options.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(!is_equal(options[i].0, options[j].0), "an option of a requirement is given twice");
+            j += 1;
+        }
+        let option = w.begin(required_tag::OPTION);
+        w.text(required_option_tag::NAME, options[i].0);
+        let value = w.begin(required_option_tag::VALUE);
+        options[i].1.write(w);
+        w.end(value);
+        w.end(option);
+        i += 1;
+    }
+    w.end(start);
+}
+
 const fn check_defaults(options: &[OptionSpec]) {
     let mut i = 0;
     while i < options.len() {

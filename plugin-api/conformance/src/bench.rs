@@ -16,6 +16,7 @@ use relais_plugin_api::{
     ir::*,
     op::Operator,
     options::{DefaultSpec, OptionKind, OptionSpec, Value},
+    pass::Requirement,
 };
 use std::collections::BTreeSet;
 
@@ -26,8 +27,8 @@ pub struct PassShape {
     pub name: String,
     /// The kind of global that it works on.
     pub level: Level,
-    /// The passes that run before it, in order, with their default options.
-    pub before: Vec<String>,
+    /// The passes that run before it, in order.
+    pub before: Vec<Requirement>,
     /// The operators that a rewrite looks at.
     pub ops: Vec<String>,
     /// Its options.
@@ -134,7 +135,7 @@ pub trait Passes: Compute + Sync {
     ///
     /// # Errors
     /// Returns an error if the name means no pass, or several.
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError>;
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError>;
 
     /// Makes a pass with options, and does nothing with it.
     ///
@@ -229,7 +230,7 @@ impl Compute for LinkedItems {
 }
 
 impl Passes for LinkedItems {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError> {
         let spec = local::info(pass).ok_or_else(|| PassError::new(format_args!("no pass `{pass}` is linked")))?;
         Ok(pass_shape(spec).before)
     }
@@ -338,8 +339,8 @@ fn specs() -> impl Iterator<Item = &'static PassSpec> {
 fn pass_shape(spec: &PassSpec) -> PassShape {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     // Those of other crates do not run here.
-    let direct = |name: &str| local::info(name).map(|spec| spec.required.to_vec());
-    let before = requirements(spec.name, |name| Some(names(&direct(name)?)));
+    let direct = |name: &str| Some(local::info(name)?.required.iter().map(Requirement::from).collect());
+    let before = requirements(spec.name, direct);
     let options = spec.options.iter().map(Knob::from).collect();
     PassShape {
         name: spec.name.to_owned(),
@@ -354,17 +355,16 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
 
 /// Returns the passes that must run before a pass, each after its own requirements; `of` returns the requirements of a
 /// pass that exists.
-pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<String>>) -> Vec<String> {
+pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<Requirement>>) -> Vec<Requirement> {
     let (mut seen, mut order) = (BTreeSet::from([pass.to_owned()]), Vec::new());
-    let mut todo: Vec<(String, Vec<String>)> = vec![(pass.to_owned(), of(pass).unwrap_or_default())];
-    while let Some((name, required)) = todo.last_mut() {
+    let mut todo = vec![(Requirement::from(pass), of(pass).unwrap_or_default())];
+    while let Some((_, required)) = todo.last_mut() {
         if required.is_empty() {
-            order.push(std::mem::take(name));
-            todo.pop();
+            order.extend(todo.pop().map(|(done, _)| done));
             continue;
         }
         let next = required.remove(0);
-        if let Some(required) = of(&next).filter(|_| seen.insert(next.clone())) {
+        if let Some(required) = of(&next.pass).filter(|_| seen.insert(next.to_string())) {
             todo.push((next, required));
         }
     }
@@ -467,9 +467,9 @@ mod tests {
                 "c" => &["a"],
                 _ => return None,
             };
-            Some(required.iter().map(|&name| name.to_owned()).collect())
+            Some(required.iter().map(|&name| Requirement::from(name)).collect())
         };
-        assert_eq!(requirements("a", of), ["c", "b"]);
-        assert_eq!(requirements("gone", of), [""; 0]);
+        assert_eq!(requirements("a", of), ["c", "b"].map(Requirement::from));
+        assert_eq!(requirements("gone", of), []);
     }
 }

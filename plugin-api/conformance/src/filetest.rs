@@ -17,6 +17,7 @@ use header::{EXPECTED, Lines, NOT_EVALUATED};
 use relais_plugin_api::{
     ir::*,
     options::Value,
+    pass::Requirement,
     text::{self, PrintOptions, SideFile, TextError, Types},
 };
 use std::fmt;
@@ -91,12 +92,11 @@ impl Case {
             passes.make(pass, options).map_err(|error| one(CaseFailure::of_options(line, &error)))
         };
         make(&self.pass, &self.options, self.lines.of("options"))?;
-        let defaults = Value::Struct(Vec::new());
-        let before = self.before.iter().map(|name| (name, self.lines.of("before")));
-        for (name, line) in required.iter().map(|name| (name, pass_line)).chain(before) {
-            make(name, &defaults, line)?;
-            let ran = passes.run_in(name, &defaults, &self.config, &module);
-            module = ran.map_err(|error| one(CaseFailure::of_pass(name, line, &error)))?.unwrap_or(module);
+        let before = self.before.iter().map(|name| (Requirement::from(name.as_str()), self.lines.of("before")));
+        for (Requirement { pass, options }, line) in required.into_iter().map(|it| (it, pass_line)).chain(before) {
+            make(&pass, &options, line)?;
+            let ran = passes.run_in(&pass, &options, &self.config, &module);
+            module = ran.map_err(|error| one(CaseFailure::of_pass(&pass, line, &error)))?.unwrap_or(module);
         }
         match verify(&module).as_slice() {
             [] => Ok(module),

@@ -341,9 +341,9 @@ impl Trial<'_> {
     fn try_case(&self, source: &Source<'_>, module: &IRModule, options: &Value) -> CaseOutcome {
         self.log.case(&self.subject, &shown(options), &printed(module));
         let mut before = module.clone();
-        for name in &self.pass.before {
+        for required in &self.pass.before {
             self.log.beat();
-            match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
+            match self.bench.run(&required.pass, &required.options, &before) {
                 Ok(new) => before = new.unwrap_or(before),
                 // It fails for a reason of its own, which is tested separately.
                 Err(_) => return CaseOutcome { is_error: true, ..CaseOutcome::default() },
@@ -563,7 +563,7 @@ mod tests {
         },
         *,
     };
-    use relais_plugin_api::infer::Operators;
+    use relais_plugin_api::{infer::Operators, pass::Requirement};
 
     #[test]
     fn what_matters_is_left() {
@@ -593,7 +593,7 @@ mod tests {
     }
 
     impl Passes for Bounds {
-        fn required(&self, _: &str) -> Result<Vec<String>, PassError> {
+        fn required(&self, _: &str) -> Result<Vec<Requirement>, PassError> {
             Ok(Vec::new())
         }
 

@@ -1,11 +1,14 @@
 //! `#[derive(PassOptions)]` and `config_option!`.
 
-use crate::{register::register, values::doc};
+use crate::{
+    register::register,
+    values::{doc, literal_value},
+};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{
-    Attribute, Data, DeriveInput, Expr, ExprArray, ExprLit, ExprPath, ExprRange, ExprUnary, Field, Fields, Ident, Lit,
-    LitStr, RangeLimits, Token, Type, UnOp, bracketed,
+    Attribute, Data, DeriveInput, Expr, ExprLit, ExprPath, ExprRange, ExprUnary, Field, Fields, Ident, Lit, LitStr,
+    RangeLimits, Token, Type, bracketed,
     parse::{Parse, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -125,27 +128,7 @@ fn default_of(value: &Expr, args: &Args) -> syn::Result<TokenStream> {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if args.unit.is_some() => {
             Ok(quote_spanned!(text.span()=> rt::DefaultSpec::Int(const { rt::default_bytes(#text) })))
         }
-        _ => default(value),
-    }
-}
-
-/// An expression of type `DefaultSpec`.
-fn default(value: &Expr) -> syn::Result<TokenStream> {
-    let negated = |value: &Expr| match value {
-        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => Some((**expr).clone()),
-        _ => None,
-    };
-    let literal = negated(value).unwrap_or_else(|| value.clone());
-    match (&literal, value) {
-        (Expr::Lit(ExprLit { lit: Lit::Int(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Int(#value))),
-        (Expr::Lit(ExprLit { lit: Lit::Float(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Float(#value))),
-        (Expr::Lit(ExprLit { lit: Lit::Bool(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Bool(#value))),
-        (Expr::Lit(ExprLit { lit: Lit::Str(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Str(#value))),
-        (Expr::Array(ExprArray { elems, .. }), Expr::Array(_)) => {
-            let items: Vec<TokenStream> = elems.iter().map(default).collect::<syn::Result<_>>()?;
-            Ok(quote!(rt::DefaultSpec::List(&[#(#items),*])))
-        }
-        _ => Err(syn::Error::new(value.span(), "a default is a literal, or a list of literals")),
+        _ => literal_value(value),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::{
     register::register,
     values::{
-        Pairs, a_name, boolean, condition_name, conditions, doc, int, literal, ops, ops_of_level, samples, some,
-        statistic, text, texts,
+        Pairs, a_name, boolean, condition_name, conditions, doc, int, literal, literal_value, ops, ops_of_level,
+        samples, some, statistic, text, texts,
     },
 };
 use proc_macro2::{Span, TokenStream};
@@ -81,7 +81,8 @@ struct Args {
     /// Whether a rewrite, or rules, are for loop programs, if it is said.
     is_prim: Option<bool>,
     aliases: Vec<LitStr>,
-    required: Option<Vec<LitStr>>,
+    /// Expressions of type `RequiredSpec`.
+    required: Option<Vec<TokenStream>>,
     ops: Vec<LitStr>,
     passes: Option<Vec<LitStr>>,
     opt_level: Option<LitInt>,
@@ -167,7 +168,7 @@ impl Args {
             match key.to_string().as_str() {
                 "name" => name = Some(text(&value)?),
                 "aliases" => parsed.aliases = texts(&value)?,
-                "required" => parsed.required = Some(texts(&value)?),
+                "required" => parsed.required = Some(required(&value)?),
                 "opt_level" => {
                     let level = int(&value)?;
                     let message = "a level is at most 255: `-O3`, the highest one of the command line, runs up to 3";
@@ -267,6 +268,32 @@ impl Args {
             name.ok_or_else(|| syn::Error::new(Span::call_site(), "a pass has a name: `name = \"acme.FuseMyThing\"`"))?;
         Ok(parsed)
     }
+}
+
+/// The passes that a pass requires, as expressions of type `RequiredSpec`: each a name, or a name and options in parentheses.
+fn required(value: &Expr) -> syn::Result<Vec<TokenStream>> {
+    let syntax = "expected a list of passes: `[\"A\", (\"B\", limit = 2)]`";
+    let Expr::Array(list) = value else { return Err(syn::Error::new(value.span(), syntax)) };
+    let one = |value: &Expr| {
+        let (name, options) = match value {
+            Expr::Tuple(tuple) => (tuple.elems.first(), tuple.elems.iter().skip(1).collect()),
+            _ => (Some(value), Vec::new()),
+        };
+        let name = a_name(name.ok_or_else(|| syn::Error::new(value.span(), syntax))?, syntax)?;
+        let option = |pair: &Expr| {
+            let named = match pair {
+                Expr::Assign(pair) => Some((&*pair.left, &*pair.right)),
+                _ => None,
+            };
+            let Some((Expr::Path(key), given)) = named else { return Err(syn::Error::new(pair.span(), syntax)) };
+            let key = key.path.require_ident()?.to_string();
+            let given = literal_value(given)?;
+            Ok(quote!((#key, #given)))
+        };
+        let options: Vec<TokenStream> = options.into_iter().map(option).collect::<syn::Result<_>>()?;
+        Ok(quote!(rt::RequiredSpec { pass: #name, options: &[#(#options),*] }))
+    };
+    list.elems.iter().map(one).collect()
 }
 
 /// A function, by its path.
@@ -532,7 +559,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         quote_spanned!(module.span()=> rt::SampleSpec { rule: #rule, module: #module })
     });
     // Conditions of rules ask about types.
-    let inferred = || vec![LitStr::new("relais.InferType", Span::call_site())];
+    let inferred = || vec![quote!(rt::RequiredSpec { pass: "relais.InferType", options: &[] })];
     let is_inferred = level == Level::Rules && !is_prim;
     let required = args.required.unwrap_or_else(|| if is_inferred { inferred() } else { Vec::new() });
     // The compiler looks at operators of loop programs, which are known.

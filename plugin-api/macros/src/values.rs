@@ -1,7 +1,10 @@
 //! The values of the keys that attributes and macros take.
 
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::{
-    Attribute, Expr, ExprArray, ExprLit, ExprPath, Ident, Lit, LitBool, LitInt, LitStr, Meta, Token, parenthesized,
+    Attribute, Expr, ExprArray, ExprLit, ExprPath, ExprUnary, Ident, Lit, LitBool, LitInt, LitStr, Meta, Token, UnOp,
+    parenthesized,
     parse::{Parse, ParseBuffer, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -154,6 +157,26 @@ pub fn texts(value: &Expr) -> syn::Result<Vec<LitStr>> {
     match value {
         Expr::Array(ExprArray { elems, .. }) => elems.iter().map(text).collect(),
         _ => Err(syn::Error::new(value.span(), "expected a list of strings: `[\"A\", \"B\"]`")),
+    }
+}
+
+/// An expression of type `DefaultSpec`.
+pub fn literal_value(value: &Expr) -> syn::Result<TokenStream> {
+    let negated = |value: &Expr| match value {
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => Some((**expr).clone()),
+        _ => None,
+    };
+    let literal = negated(value).unwrap_or_else(|| value.clone());
+    match (&literal, value) {
+        (Expr::Lit(ExprLit { lit: Lit::Int(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Int(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Float(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Float(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Bool(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Bool(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Str(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Str(#value))),
+        (Expr::Array(ExprArray { elems, .. }), Expr::Array(_)) => {
+            let items: Vec<TokenStream> = elems.iter().map(literal_value).collect::<syn::Result<_>>()?;
+            Ok(quote!(rt::DefaultSpec::List(&[#(#items),*])))
+        }
+        _ => Err(syn::Error::new(value.span(), "the value of an option is a literal, or a list of literals")),
     }
 }
 

@@ -7,7 +7,7 @@ use relais::{
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary, RunError},
 };
-use relais_plugin_api::{diagnostics::PassError, options::Value, text};
+use relais_plugin_api::{diagnostics::PassError, options::Value, pass::Requirement, text};
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -84,7 +84,7 @@ fn r01_a_pass_of_the_program_says_what_it_is() {
     let info = pass.info();
     assert_eq!(
         (info.name.as_str(), info.opt_level, info.required.as_slice()),
-        ("xyz", 1, &["InferType".to_owned()][..])
+        ("xyz", 1, &[Requirement::from("InferType")][..])
     );
     let sequence = Pass::sequence("sequential", [pass]);
     assert_eq!((sequence.info().opt_level, sequence.info().required.len()), (0, 0));

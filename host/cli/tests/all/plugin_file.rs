@@ -687,7 +687,7 @@ fn records_say_what_is_in_a_plugin() {
     assert_eq!(plugin.entry, "relais_plugin_v1_sample_passes");
     let pass = registry.pass("sample.Rename").unwrap();
     assert_eq!((pass.doc.as_str(), pass.opt_level, pass.parallel), ("Names every call.", 2, true));
-    assert_eq!(pass.required, ["sample.ReluRelu"]);
+    assert_eq!(pass.required, ["sample.ReluRelu".into()]);
     let inner = pass.options.iter().find(|option| option.name == "inner").unwrap();
     assert_eq!(inner.doc, "Nested options.");
     assert_eq!(inner.default.as_ref().unwrap().to_string(), "{ times = 1, separator = \"\" }");

@@ -16,6 +16,7 @@ use relais_plugin_api::{
     infer::Operators,
     ir::{Function, IRModule},
     options::Value,
+    pass::Requirement,
 };
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ impl Compute for Registered<'_> {
 }
 
 impl Passes for Registered<'_> {
-    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+    fn required(&self, pass: &str) -> Result<Vec<Requirement>, PassError> {
         let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
         let record = self.registry.pass(pass).map_err(PassError::new)?;
         Ok(requirements(&record.name, of))

@@ -104,6 +104,25 @@ pub mod pass_tag {
     pub const AFTER: u16 = 19;
     /// An analysis whose results hold after the pass changed a function, or `structure`.
     pub const PRESERVES: u16 = 20;
+    /// A required pass with options: fields of [`required_tag`](super::required_tag). Critical: with the defaults it may not
+    /// do what is required.
+    pub const REQUIRED_WITH: u16 = 1 << 15 | 21;
+}
+
+/// The tags of a required pass with options.
+pub mod required_tag {
+    /// Its name.
+    pub const NAME: u16 = 1;
+    /// An option: fields of [`required_option_tag`](super::required_option_tag).
+    pub const OPTION: u16 = 2;
+}
+
+/// The tags of an option of a required pass.
+pub mod required_option_tag {
+    /// Its name.
+    pub const NAME: u16 = 1;
+    /// One value.
+    pub const VALUE: u16 = 2;
 }
 
 /// The tags of an analysis's record.

@@ -52,6 +52,12 @@ fn name_neg(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+/// Does nothing, after another pass with an option.
+#[module_pass(name = "acme.AfterAdding", required = [("acme.EditGlobals", edit = "add")])]
+fn after_adding(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
 /// Fails on functions that call `Neg`.
 #[function_pass(name = "acme.RefuseNeg")]
 fn refuse_neg(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {

@@ -16,9 +16,21 @@ fn r01_passes_of_every_level_say_what_they_are_and_map_modules_to_modules() {
         let pass = pass(short(name));
         let info = pass.info();
         assert_eq!((info.name.as_str(), info.level.name(), info.opt_level), (name, level, opt_level));
-        assert_eq!(info.required, required);
+        assert_eq!(info.required.iter().map(|required| required.pass.as_str()).collect::<Vec<_>>(), required);
         assert_eq!(print(&ran_well(&pass, &module()).0), print(&ran_well(&pass, &module()).0), "{name}");
     }
+}
+
+#[test]
+fn r05_a_plugin_requires_passes_with_options() {
+    let pass = pass(short("acme.AfterAdding"));
+    assert_eq!(pass.info().required[0].to_string(), "acme.EditGlobals { edit = \"add\" }");
+    let ran = |dependencies| {
+        let sequence = Pass::sequence("s", [pass.clone()]);
+        let options = ManagerOptions { dependencies: Some(dependencies), ..Default::default() };
+        sequence.run_with(&library(), &module(), &options).unwrap().0.function("added").is_some()
+    };
+    assert_eq!([Dependencies::Transitive, Dependencies::Direct, Dependencies::Assumed].map(ran), [true, true, false]);
 }
 
 /// The equivalent of a class in TVM: state, and a method that transforms.
