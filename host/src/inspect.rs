@@ -1,6 +1,7 @@
 //! Inspecting a file as a plugin, with everything that can be determined without opening it.
 
 use crate::{
+    pass::{Catalogue, NoPass},
     pipeline::{EXTENSION_POINTS, PipelineSpec, extension_points},
     plugin::{
         AttrRecord, FoundPlugin, Mover, Needed, Needs, PipelineRecord, Policy, Records, Refusal, foreign, is_same_file,
@@ -11,7 +12,7 @@ use crate::{
 };
 use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
-    boundary::record::{Level, TARGET},
+    boundary::record::{Level, STRUCTURE, TARGET},
     ir::attr_kind,
     op::parse_body,
 };
@@ -123,6 +124,15 @@ pub enum Objection {
         /// The nearest name there is.
         nearest: Option<String>,
     },
+    /// A pass declares that it preserves the results of an analysis that nothing provides.
+    Preserves {
+        /// The pass.
+        pass: String,
+        /// The name.
+        analysis: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
     /// Another plugin provides some of its names.
     Overlap {
         /// The kind of items.
@@ -151,7 +161,7 @@ impl Objection {
 
     /// Whether it depends on the other plugins that exist, and not on the file.
     pub fn is_about_others(&self) -> bool {
-        matches!(self, Self::Requirement { .. } | Self::Overlap { .. })
+        matches!(self, Self::Requirement { .. } | Self::Preserves { .. } | Self::Overlap { .. })
     }
 
     /// A word for it, for programs.
@@ -169,6 +179,7 @@ impl Objection {
             Self::Extends { .. } => "unknown-extension-point",
             Self::Level { .. } => "unknown-level",
             Self::Requirement { .. } => "missing-requirement",
+            Self::Preserves { .. } => "missing-analysis",
             Self::Overlap { .. } => "overlap",
         }
     }
@@ -178,10 +189,11 @@ impl Objection {
         match self {
             Self::Refused(refusal) => refusal.mover(),
             Self::Opening { .. } => Mover::File,
-            Self::Requirement { nearest: Some(_), .. } => Mover::Plugin,
+            Self::Requirement { nearest: Some(_), .. } | Self::Preserves { nearest: Some(_), .. } => Mover::Plugin,
             Self::MissingLibrary { .. }
             | Self::MissingVersion { .. }
             | Self::Requirement { .. }
+            | Self::Preserves { .. }
             | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
             Self::Body { .. } | Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
@@ -213,8 +225,10 @@ impl Objection {
             Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
             Self::Level { .. } => "update the host: `cargo install relais-opt`".into(),
-            Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
-            Self::Requirement { .. } => {
+            Self::Requirement { nearest: Some(nearest), .. } | Self::Preserves { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`?")
+            }
+            Self::Requirement { .. } | Self::Preserves { .. } => {
                 "install the plugin that provides it, or name its file: `relais plugin check --plugin FILE …`".into()
             }
             Self::Overlap { .. } => {
@@ -250,6 +264,9 @@ impl fmt::Display for Objection {
             }
             Self::Requirement { pass, required, .. } => {
                 write!(f, "pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
+            }
+            Self::Preserves { pass, analysis, .. } => {
+                write!(f, "pass `{pass}` preserves analysis `{analysis}`, which no plugin that is found provides")
             }
             Self::Overlap { what, names, plugin, file } => {
                 write!(f, "`{plugin}` (`{}`) provides {what} {}, too", file.display(), quoted(names))
@@ -328,6 +345,11 @@ impl Inspection {
                 let Err(ResolveError::Unknown { nearest, .. }) = registry.pass(required) else { continue };
                 let (pass, required) = (pass.name.clone(), required.clone());
                 self.objections.push(Objection::Requirement { pass, required, nearest });
+            }
+            for analysis in pass.preserves.iter().filter(|name| *name != STRUCTURE) {
+                let Err(NoPass::Unknown(near)) = Catalogue::analysis(registry, analysis) else { continue };
+                let (pass, analysis, nearest) = (pass.name.clone(), analysis.clone(), near.into_iter().next());
+                self.objections.push(Objection::Preserves { pass, analysis, nearest });
             }
         }
     }

@@ -19,7 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod analysis;
 mod own;
+
+pub use analysis::OwnAnalysis;
 
 use crate::{
     ir::{CallView, Function, IRModule},
@@ -384,6 +387,7 @@ pub struct PassLibrary<'a> {
     base: Base<'a>,
     own: Vec<Pass>,
     config: Vec<OptionSchema>,
+    analyses: Vec<OwnAnalysis>,
 }
 
 /// Where passes come from that are not the program's own.
@@ -404,12 +408,16 @@ impl Base<'_> {
 impl<'a> PassLibrary<'a> {
     /// The passes of a registry, or of any other catalogue.
     pub fn new(base: &'a dyn Catalogue) -> Self {
-        Self { base: Base::Borrowed(base), own: Vec::new(), config: Vec::new() }
+        Self::on(Base::Borrowed(base))
     }
 
     /// The same of a catalogue that is shared: nothing is borrowed.
     pub fn shared(base: Arc<dyn Catalogue + Send + 'a>) -> Self {
-        Self { base: Base::Shared(base), own: Vec::new(), config: Vec::new() }
+        Self::on(Base::Shared(base))
+    }
+
+    fn on(base: Base<'a>) -> Self {
+        Self { base, own: Vec::new(), config: Vec::new(), analyses: Vec::new() }
     }
 
     /// Adds a pass of the program's own, to be found by name: as a requirement, in pipelines, by
@@ -424,6 +432,12 @@ impl<'a> PassLibrary<'a> {
     /// [`RunCx::config`](crate::pass::RunCx). A key that a plugin registers too is a conflict for its users.
     pub fn register_config(&mut self, option: OptionSchema) {
         self.config.push(option);
+    }
+
+    /// Registers an analysis, to be found by name by passes and other analyses. A name that another one also has is a
+    /// conflict for its users (rule R4).
+    pub fn register_analysis(&mut self, analysis: OwnAnalysis) {
+        self.analyses.push(analysis);
     }
 
     /// The pass of a name, full or short, with its default options.
@@ -466,6 +480,11 @@ impl<'a> PassLibrary<'a> {
     fn own_pass(&self, facts: &PassFacts) -> Option<&Pass> {
         self.own.iter().find(|pass| std::ptr::eq(&*pass.held.facts, facts))
     }
+}
+
+/// Whether a name, full or short, means what has a full name.
+fn is_named(full: &str, name: &str) -> bool {
+    full == name || full.rsplit_once('.').is_some_and(|(_, short)| short == name)
 }
 
 impl Catalogue for PassLibrary<'_> {
@@ -567,11 +586,40 @@ impl Catalogue for PassLibrary<'_> {
     }
 
     fn analyses(&self) -> Vec<AnalysisFacts> {
-        self.base.get().analyses()
+        let mut all = self.base.get().analyses();
+        all.extend(self.analyses.iter().map(|own| own.facts.clone()));
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     fn analysis(&self, name: &str) -> Result<AnalysisFacts, NoPass> {
-        self.base.get().analysis(name)
+        let provider =
+            |facts: &AnalysisFacts| if facts.plugin.is_empty() { PROGRAM.to_owned() } else { facts.plugin.clone() };
+        let own: Vec<&AnalysisFacts> =
+            self.analyses.iter().map(|own| &own.facts).filter(|facts| is_named(&facts.name, name)).collect();
+        let exact = own.iter().filter(|facts| facts.name == name).count();
+        match (own.as_slice(), self.base.get().analysis(name)) {
+            ([], Err(NoPass::Unknown(mut near))) => {
+                near.extend(nearest(name, self.analyses.iter().map(|own| own.facts.name.as_str())));
+                Err(NoPass::Unknown(near))
+            }
+            ([], found) => found,
+            (_, Ok(other)) if exact > 0 && other.name == name => {
+                Err(NoPass::Conflict(vec![PROGRAM.to_owned(), provider(&other)]))
+            }
+            (_, _) if exact > 1 => Err(NoPass::Conflict(vec![PROGRAM.to_owned(); exact])),
+            (own, _) if exact == 1 => Ok(own.iter().find(|facts| facts.name == name).map_or(own[0], |own| own).clone()),
+            ([one], Err(NoPass::Unknown(_))) => Ok((*one).clone()),
+            (own, found) => {
+                let candidate =
+                    |facts: &AnalysisFacts| Candidate { name: facts.name.clone(), plugin: facts.plugin.clone() };
+                let own = own.iter().copied().map(candidate);
+                Err(NoPass::Ambiguous(match found {
+                    Err(NoPass::Ambiguous(others)) => own.chain(others).collect(),
+                    found => own.chain(found.ok().as_ref().map(candidate)).collect(),
+                }))
+            }
+        }
     }
 
     fn compute_analysis(
@@ -580,7 +628,10 @@ impl Catalogue for PassLibrary<'_> {
         of: &SubjectRec<'_>,
         cx: &RunCx<'_>,
     ) -> Result<AnalysisObject, PassError> {
-        self.base.get().compute_analysis(analysis, of, cx)
+        match self.analyses.iter().find(|own| own.facts.name == analysis.name) {
+            Some(own) => own.compute(of, cx),
+            None => self.base.get().compute_analysis(analysis, of, cx),
+        }
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {

@@ -37,6 +37,7 @@ __all__ = [
     "parse",
     "read",
     "read_bytes",
+    "register_analysis",
     "register_config",
     "register_pass",
     "resolve",
@@ -44,6 +45,7 @@ __all__ = [
     "run_job",
     "stop_runs",
     "table",
+    "unregister_analysis",
     "unregister_config",
     "unregister_pass",
     "walk",
@@ -343,7 +345,7 @@ class Pass:
         run: Callable[..., Any] | list[Pass] | dict[str, Any],
         name: str,
         opt_level: int,
-        required: list[str | tuple[str, dict[str, Any]]],
+        required: Sequence[str | tuple[str, Mapping[str, Any]]],
         doc: str,
         changes_interface: bool = False,
         options: tuple[list[dict[str, Any]], Callable[[dict[str, Any]], Any]] | None = None,
@@ -425,6 +427,17 @@ def configure(
     plugins: list[str | os.PathLike[str]], plugin_dirs: list[str | os.PathLike[str]], allow_writable: bool
 ) -> None: ...
 def analysis(name: str, of: Function | IRModule) -> dict[str, Tensor]: ...
+def register_analysis(
+    name: str,
+    compute: Callable[[Any], Any],
+    is_of_module: bool,
+    is_structure: bool,
+    lists: list[tuple[str, str]],
+    doc: str,
+    module: str,
+    is_override: bool,
+) -> None: ...
+def unregister_analysis(name: str) -> None: ...
 def full_name(name: str) -> str: ...
 def get_pass(name: str, options: dict[str, Any]) -> Pass: ...
 def list_configs() -> dict[str, dict[str, Any]]: ...

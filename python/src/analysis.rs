@@ -2,22 +2,29 @@
 
 use crate::{
     errors::helped,
-    module::{PyFunction, PyIrModule},
-    plugins::registry,
-    run::detached,
+    library::{self, RegisteredAnalysis},
+    module::{Origin, PyFunction, PyIrModule},
+    run::{detached, keep},
     spoken,
     tensor::PyTensor,
     value,
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
-use relais::ir::{ElemType, Lists, Tensor, TensorError};
-use relais_plugin_api::{analysis::SubjectRec, diagnostics::PassError};
+use relais::{
+    ir::{ElemType, Function, Lists, Numbers, Tensor, TensorError, global_kind},
+    transform::OwnAnalysis,
+};
+use relais_plugin_api::{
+    analysis::{SubjectKind, SubjectRec},
+    diagnostics::PassError,
+};
+use std::cell::RefCell;
 
 /// The lists of an analysis of a function or a module, by their names. In a pass, its run keeps the result.
 #[pyfunction]
 pub(crate) fn analysis<'py>(py: Python<'py>, name: &str, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-    let (registry, analyses) = (registry(py)?, spoken::analyses());
-    let ask = |of: SubjectRec<'_>| analyses.analysis(name, &of, registry);
+    let (library, analyses) = (library::library(py)?, spoken::analyses());
+    let ask = |of: SubjectRec<'_>| analyses.analysis(name, &of, &library);
     let found = if let Ok(function) = of.cast::<PyFunction>() {
         let function = &function.get().function;
         detached(py, || ask(SubjectRec::function(function)))?
@@ -38,6 +45,107 @@ pub(crate) fn analysis<'py>(py: Python<'py>, name: &str, of: &Bound<'py, PyAny>)
         out.set_item(name, Bound::new(py, PyTensor { tensor })?)?;
     }
     Ok(out)
+}
+
+thread_local! {
+    /// The analyses that Python computes on this thread, the innermost last, each with the address of its subject.
+    static COMPUTED: RefCell<Vec<(String, usize)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// While this is alive, an analysis is computed.
+struct Computed;
+
+impl Computed {
+    /// # Errors
+    /// Returns an error if it is computed already, because it needs itself.
+    fn begin(name: &str, of: &SubjectRec<'_>) -> Result<Self, PassError> {
+        let function = of.as_function().map(|f| std::ptr::from_ref::<Function>(f).addr());
+        let at = function.or_else(|| of.as_module().map(|module| module.globals().as_ptr().addr())).unwrap_or(0);
+        COMPUTED.with_borrow_mut(|all| {
+            if let Some(first) = all.iter().position(|(known, place)| known == name && *place == at) {
+                let chain = all[first..].iter().map(|(known, _)| format!("`{known}` needs "));
+                let message =
+                    format_args!("analysis `{name}` depends on itself: {}`{name}`", chain.collect::<String>());
+                return Err(PassError::new(message));
+            }
+            all.push((name.to_owned(), at));
+            Ok(Self)
+        })
+    }
+}
+
+impl Drop for Computed {
+    fn drop(&mut self) {
+        COMPUTED.with_borrow_mut(|all| drop(all.pop()));
+    }
+}
+
+/// Makes an analysis of a callable known, which gives a dict of lists of numbers.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are those of a decorator in Python")]
+pub(crate) fn register_analysis(
+    py: Python<'_>,
+    name: String,
+    compute: Py<PyAny>,
+    is_of_module: bool,
+    is_structure: bool,
+    lists: Vec<(String, String)>,
+    doc: &str,
+    module: String,
+    is_override: bool,
+) -> PyResult<()> {
+    let named: Vec<(&str, &str)> = lists.iter().map(|(name, doc)| (name.as_str(), doc.as_str())).collect();
+    let subject = if is_of_module { SubjectKind::MODULE } else { SubjectKind::FUNCTION };
+    let (own, names) = (name.clone(), lists.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    let analysis = OwnAnalysis::new(&name, subject, &named, move |of, cx| {
+        let _computed = Computed::begin(&own, of)?;
+        Python::attach(|py| {
+            let call = || -> PyResult<Lists> {
+                let given = match (of.as_function(), of.as_module()) {
+                    (Some(function), _) => {
+                        let is_prim = function.ops().iter().any(|op| function.str(op.domain) == "tir");
+                        let kind = if is_prim { global_kind::PRIM_FUNC } else { global_kind::FUNCTION };
+                        Py::new(py, PyFunction::new(String::new(), kind, function.clone()))?.into_any()
+                    }
+                    (None, Some(module)) => Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?.into_any(),
+                    (None, None) => py.None(),
+                };
+                given_lists(&own, &names, compute.bind(py).call1((given,))?)
+            };
+            spoken::heard(cx, call).map_err(|error| keep(py, error))
+        })
+    });
+    let analysis = analysis.documented(doc);
+    let analysis = if is_structure { analysis.of_structure() } else { analysis };
+    library::register_analysis(py, RegisteredAnalysis { analysis, module }, is_override)
+}
+
+/// The lists that an analysis in Python gave, in the order in which it declares them.
+fn given_lists(analysis: &str, names: &[String], given: Bound<'_, PyAny>) -> PyResult<Lists> {
+    let what = format!("what analysis `{analysis}` gives");
+    let given = given.cast::<PyDict>().map_err(|_| value::wrong(&given, &what, "a dict of lists of numbers"))?;
+    if let Some(other) = given.keys().iter().find(|key| !key.extract::<String>().is_ok_and(|key| names.contains(&key)))
+    {
+        let message = format!("analysis `{analysis}` gives a list {}, which it does not declare", other.repr()?);
+        return Err(PyValueError::new_err(message));
+    }
+    names.iter().try_fold(Lists::new(), |lists, name| {
+        let missing =
+            || PyValueError::new_err(format!("analysis `{analysis}` declares a list `{name}`, and does not give it"));
+        let list = given.get_item(name)?.ok_or_else(missing)?;
+        let what = format!("the list `{name}` of analysis `{analysis}`");
+        if let Ok(tensor) = list.cast::<PyTensor>() {
+            let tensor = &tensor.get().tensor;
+            let numbers = tensor.to_i64s().filter(|_| tensor.dims().len() == 1);
+            let numbers = numbers.ok_or_else(|| value::wrong(&list, &what, "a tensor of integers with one axis"))?;
+            return Ok(lists.with(name, &Numbers::from(numbers)));
+        }
+        // Arrays of other libraries, too.
+        let numbers = list.call_method0("tolist").unwrap_or_else(|_| list.clone());
+        let numbers: Vec<i64> =
+            numbers.extract().map_err(|_| value::wrong(&list, &what, "a list of integers of 64 bits"))?;
+        Ok(lists.with(name, &Numbers::from(numbers)))
+    })
 }
 
 fn failed(py: Python<'_>, error: &PassError) -> PyErr {

@@ -82,14 +82,14 @@ use {
 mod _native {
     #[pymodule_export]
     use super::{
-        analysis::analysis,
+        analysis::{analysis, register_analysis},
         check::check_modules,
         context::{PyPassContext, list_configs},
         diff::{PyDiff, PyDifference, PyNodeDifference},
         editor::PyEditor,
         edits::PyGraph,
         instrument::NamedInstrument,
-        library::{full_name, list_items, register_config, unregister_config, unregister_pass},
+        library::{full_name, list_items, register_config, unregister_analysis, unregister_config, unregister_pass},
         many::{PyMany, run_job, table},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,

@@ -6,11 +6,11 @@ use pyo3::{
     prelude::*,
 };
 use relais::{
-    listing::{Listed, list_json, option_json},
+    listing::{Listed, analysis_json, list_json, option_json},
     options::OptionSchema,
     pass::{Catalogue, PassFacts},
     registry::Registry,
-    transform::{Pass, PassLibrary},
+    transform::{OwnAnalysis, Pass, PassLibrary},
 };
 use relais_plugin_api::pass::Requirement;
 use serde_json::json;
@@ -32,6 +32,20 @@ pub(crate) struct Registered {
     pub rules: Vec<Arc<Judged>>,
     /// The module of Python that registered it.
     pub module: String,
+}
+
+/// The analyses of the program.
+static ANALYSES: Mutex<Vec<Arc<RegisteredAnalysis>>> = Mutex::new(Vec::new());
+
+/// An analysis of the program that is known by its name.
+pub(crate) struct RegisteredAnalysis {
+    pub analysis: OwnAnalysis,
+    /// The module of Python that registered it.
+    pub module: String,
+}
+
+fn analyses() -> MutexGuard<'static, Vec<Arc<RegisteredAnalysis>>> {
+    ANALYSES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The options of contexts of the program.
@@ -74,19 +88,21 @@ pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
 pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnItems) {
     let own = OwnItems::now();
     let config = own.config.iter().map(|own| &own.schema);
-    (relais_session::library(registry, own.passes.iter().map(|own| &own.pass), config), own)
+    let analyses = own.analyses.iter().map(|own| &own.analysis);
+    (relais_session::library(registry, own.passes.iter().map(|own| &own.pass), config, analyses), own)
 }
 
-/// The passes and options that are the program's own at one time: another thread may replace a pass while it is in use.
+/// The passes, options and analyses that are the program's own at one time: another thread may replace a pass while it is in use.
 pub(crate) struct OwnItems {
     pub passes: Vec<Arc<Registered>>,
     pub config: Vec<OwnOption>,
+    pub analyses: Vec<Arc<RegisteredAnalysis>>,
 }
 
 impl OwnItems {
     /// Those that are known now.
     pub fn now() -> Self {
-        Self { passes: own().clone(), config: config().clone() }
+        Self { passes: own().clone(), config: config().clone(), analyses: analyses().clone() }
     }
 
     /// The one that has these facts.
@@ -143,6 +159,51 @@ pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> Py
             drop(replaced);
             Ok(())
         }
+    }
+}
+
+/// Makes an analysis known by its name; one that the same module registered is replaced.
+pub(crate) fn register_analysis(py: Python<'_>, new: RegisteredAnalysis, is_override: bool) -> PyResult<()> {
+    let (name, module) = (new.analysis.info().name.clone(), new.module.clone());
+    let conflict = |other: &str, help: &str| {
+        let message = format!("`{module}` registers an analysis `{name}`, and {other} has one of this name");
+        Err(errors::helped(py, "RegistrationError", message, help))
+    };
+    if let Some(facts) = Catalogue::analyses(registry(py)?).into_iter().find(|facts| facts.name == name) {
+        let other =
+            if facts.plugin.is_empty() { "the host".to_owned() } else { format!("the plugin `{}`", facts.plugin) };
+        return conflict(&other, "choose another prefix");
+    }
+    let is_same = |own: &Arc<RegisteredAnalysis>| own.analysis.info().name == name;
+    let other = {
+        let mut own = analyses();
+        let other = own.iter().find(|own| is_same(own) && own.module != module && !is_override);
+        match other.map(|other| other.module.clone()) {
+            Some(other) => Err(other),
+            None => {
+                let replaced: Vec<_> = own.extract_if(.., |own| is_same(own)).collect();
+                own.push(Arc::new(new));
+                Ok(replaced)
+            }
+        }
+    };
+    match other {
+        Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
+        // It may hold objects of Python, whose finalizers run here.
+        Ok(replaced) => {
+            drop(replaced);
+            Ok(())
+        }
+    }
+}
+
+/// Forgets an analysis of the program.
+#[pyfunction]
+pub(crate) fn unregister_analysis(name: &str) -> PyResult<()> {
+    let removed: Vec<_> = analyses().extract_if(.., |own| own.analysis.info().name == name).collect();
+    match removed.is_empty() {
+        true => Err(PyKeyError::new_err(name.to_owned())),
+        false => Ok(()),
     }
 }
 
@@ -241,6 +302,13 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
             let mut json = option_json(&own.schema);
             json["plugin"] = serde_json::Value::Null;
             json["class"] = json!(own.class);
+            json
+        }));
+    }
+    if let (Listed::Analyses, Some(list)) = (what, list.as_array_mut()) {
+        list.extend(OwnItems::now().analyses.iter().map(|own| {
+            let mut json = analysis_json(own.analysis.info());
+            json["module"] = json!(own.module);
             json
         }));
     }

@@ -164,7 +164,8 @@ impl Wanted {
 pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
     let passes = own.passes.iter().map(|own| OwnPass { rules: own_rules(&own.rules), pass: own.pass.clone() });
     let session = passes.fold(Session::of(registry.clone()), Session::with_pass);
-    own.config.iter().fold(session, |session, own| session.with_config(own.schema.clone()))
+    let session = own.config.iter().fold(session, |session, own| session.with_config(own.schema.clone()));
+    own.analyses.iter().fold(session, |session, own| session.with_analysis(own.analysis.clone()))
 }
 
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.

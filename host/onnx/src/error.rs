@@ -174,11 +174,11 @@ pub enum ErrorKind {
     TooLarge(u64),
     /// Functions call themselves, directly or through others.
     Recursive(Vec<String>),
-    /// A graph is so many graphs deep that protobuf does not read it.
+    /// A graph is nested deeper than protobuf reads.
     TooDeep {
-        /// How many.
+        /// How many graphs are around it.
         depth: usize,
-        /// How many it reads.
+        /// How many there may be.
         limit: usize,
     },
     /// There is no function `main`.

@@ -1,4 +1,4 @@
-//! What readers of the format refuse, whatever the operators of a model.
+//! The models that readers of the format refuse, whatever their operators are.
 
 use super::{
     error::Result,
@@ -41,7 +41,7 @@ pub(crate) fn is_once(number: u32) -> bool {
 
 /// Returns why no ONNX model can have a module attribute; `None` for those that it has no place for.
 ///
-/// That readers took an attribute of a model does not mean that others take it: this is for attributes that somebody made.
+/// This is for attributes that a pass made: one of a model that was read stays as it is.
 pub fn attr_fault(attr: &ModuleAttr) -> Option<String> {
     let name = attr.name.as_str();
     let text_fault = || match attr.as_bytes() {

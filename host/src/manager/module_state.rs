@@ -45,10 +45,10 @@ pub(super) struct Taken {
     pub overruled: Option<String>,
 }
 
-/// What the types that a pass states for what it changed are worth.
+/// Whether types count that a pass states for nodes that it changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PassTypes {
-    /// What is inferred counts.
+    /// Inferred ones count instead.
     Checked,
     /// The pass infers types, and doing so again would take as long.
     Believed,

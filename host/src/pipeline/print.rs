@@ -1,6 +1,6 @@
 //! A resolved pipeline as TOML that runs the same.
 
-use super::{resolved::*, schema::defaults};
+use super::resolved::*;
 use crate::pass::{Dependencies, OnFailure, Scope, Verify};
 use relais_plugin_api::options::Value;
 use std::fmt::Write as _;
@@ -130,9 +130,9 @@ impl Pipeline {
                         let one = |&pass: &usize| {
                             let PassInstance { facts, options, .. } = &self.passes[pass];
                             let name = quote(&facts.name);
-                            match defaults(&facts.options).is_some_and(|defaults| defaults == *options) {
-                                true => name,
-                                false => format!("{{ pass = {name}, options = {} }}", toml(options)),
+                            match options {
+                                Value::Struct(entries) if entries.is_empty() => name,
+                                options => format!("{{ pass = {name}, options = {} }}", toml(options)),
                             }
                         };
                         let required: Vec<String> = required.iter().map(one).collect();

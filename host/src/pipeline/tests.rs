@@ -428,7 +428,7 @@ fn r05_what_is_required_may_have_options() {
         let pipeline =
             parse(&format!("steps = [{steps}]")).unwrap().resolve(&fakes).unwrap_or_else(|faults| panic!("{faults}"));
         manager::run(&pipeline, &module(), &fakes, &manager::ManagerOptions::default()).unwrap();
-        // What is printed resolves to the same.
+        // Its text resolves to the same.
         assert_eq!(parse(&pipeline.print()).unwrap().resolve(&fakes).unwrap().print(), pipeline.print());
         fakes.ran()
     };

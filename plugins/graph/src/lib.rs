@@ -89,6 +89,7 @@ pub mod simplify_reshape;
 pub mod simplify_sequence;
 pub mod simplify_slice;
 pub mod simplify_transpose;
+pub mod sizes;
 pub mod to_a_normal_form;
 pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;

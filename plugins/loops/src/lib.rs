@@ -39,6 +39,7 @@ mod graphs;
 mod groups;
 pub mod hoist;
 pub mod inline_producers;
+pub mod intervals;
 pub mod loop_partition;
 pub mod lower_main;
 pub mod lower_ops;

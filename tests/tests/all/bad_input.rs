@@ -2,7 +2,7 @@
 //! the tests here check that it does not crash, hang, write half a file or change an existing one.
 #![cfg(unix)]
 
-use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};
+use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node, value};
 use relais_tests::{
     golden::{Golden, Transcript, Workshop},
     venv::share,
@@ -232,8 +232,18 @@ fn nested_conditionals_need_no_stack() {
     }
     text.push_str("}\n");
     here.write("model.relay", text);
-    let said = here.run(&["run", "-q", "-O0", "model.relay", "-o", "model.onnx"]);
+    let said = here.run(&["run", "-q", "-O0", "model.relay", "-o", "out.relay"]);
     assert_eq!(said.status, "status 0", "{said:?}");
+    let said = here.run(&["run", "-q", "-O0", "model.relay", "-o", "model.onnx"]);
+    assert!(said.status == "status 1" && said.stderr.contains("a graph that is 10000 graphs deep"), "{said:?}");
+    let mut inner = graph(&[], vec![node("Neg", &["x"], &["b"])], &["b"]);
+    for _ in 0..DEPTH {
+        let other = graph(&[], vec![node("Neg", &["x"], &["e"])], &["e"]);
+        let branch = node("If", &["c"], &["b"]);
+        let branch = branch.message(5, graph_attr("then_branch", inner)).message(5, graph_attr("else_branch", other));
+        inner = graph(&[], vec![branch], &["b"]);
+    }
+    here.write("model.onnx", model(inner.message(11, value("x", &[2])).message(11, value("c", &[]))).0);
     let said = here.run(&["run", "-q", "-O0", "model.onnx", "-o", "out.onnx"]);
     assert_eq!(said.status, "status 0", "{said:?}");
     assert_eq!(fs::read(here.path("model.onnx")).unwrap(), fs::read(here.path("out.onnx")).unwrap());

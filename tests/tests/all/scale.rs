@@ -1,7 +1,7 @@
 //! Depth and length cost no stack, and time in proportion: the default pipeline on programs that are far larger than
 //! models, with a stack of 2 MiB.
 
-use relais_tests::cli::{files, folder, relais_on_small_stack};
+use relais_tests::cli::{folder, relais_on_small_stack};
 use std::{ffi::OsStr, fmt::Write, fs, path::Path, time::Duration};
 
 const N_CALLS: usize = 1_000_000;
@@ -21,12 +21,13 @@ fn run(name: &str, input: &str, bytes: &[u8]) -> f64 {
     println!("{name}: {:.1} s, {} bytes out", run.time.as_secs_f64(), fs::metadata(&output).unwrap().len());
     assert!(run.time < LIMIT, "{:?}", run.time);
     // Output can be read again on a stack of this size too.
-    let again = folder.join("again.onnx");
+    // ONNX has no graphs that are nested as deep.
+    let again = folder.join(if name == "nested" { "again.relay" } else { "again.onnx" });
     let args = ["run".as_ref(), output.as_os_str(), "-O0".as_ref(), "-o".as_ref(), again.as_ref(), "-q".as_ref()];
     let written = relais_on_small_stack(args).expect_success();
-    println!("{name}: written as ONNX in {:.1} s", written.time.as_secs_f64());
+    println!("{name}: written again in {:.1} s", written.time.as_secs_f64());
     assert!(written.time < LIMIT, "{:?}", written.time);
-    assert!(files(&folder).contains(&"again.onnx".to_owned()));
+    assert!(again.exists());
     remove(&folder);
     (run.time + written.time).as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! What passes state about a module beside its calls: types, attributes of functions and of the module (rule C16).
+//! The facts that passes state about a module beside its calls: types, attributes of functions and of the module (rule C16).
 
 use relais::{
     ir::{Attr, AttrData, IRModule},
@@ -15,12 +15,12 @@ const MODULE: &str = "\
 def @main(%x: Tensor[(2), float32]) -> (%z) #[opset = {\"\": 17, \"my\": 1}] {
   %r: Tensor[(2), float32] = Relu(%x);
   %y: Tensor[(2), float32] = Neg(%r);
-  %z = @my::scale(%y, alpha = 2.0);
+  %z = @\"my::scale\"(%y, alpha = 2.0);
   %z
 }
 
-def @my::scale(%x) #[opset = {\"\": 17}, attributes = [\"alpha\"], domain = \"my\", function_name = \"scale\"] {
-  %a = Constant(value_float = @alpha);
+def @\"my::scale\"(%x) #[opset = {\"\": 17}, attributes = [\"alpha\"], domain = \"my\", function_name = \"scale\"] {
+  %a = Constant(value_float = $alpha: float);
   %y = Mul(%x, %a);
   %y
 }

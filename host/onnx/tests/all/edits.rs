@@ -283,8 +283,12 @@ fn ten_thousand_nested_branches() {
         let module = read(whole.clone());
         assert_eq!(write(&module), whole.0);
         let mut touched = module.clone();
-        common::touch_all(&mut touched, common::Forget::Encodings);
+        common::touch_all(&mut touched, common::Forget::Provenance);
         assert_eq!(read(Message(write(&touched))).main().unwrap().n_blocks(), module.main().unwrap().n_blocks());
+        // A model that no file was as deep as is none.
+        touched.sources.clear();
+        let error = onnx::write_to(&touched, &mut Vec::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TooDeep { depth: 10_000, limit: 31 }), "{error}");
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }

@@ -30,6 +30,7 @@ use relais::{
     pipeline::Pipeline,
     plugin::{sha256_of, sha256_of_bytes},
     registry::{Choices, Linked, Registry},
+    transform::OwnAnalysis,
 };
 use std::{sync::Arc, time::Instant};
 use work::Work;
@@ -66,6 +67,12 @@ impl Session {
     /// program, and so what sets it cannot be locked.
     pub fn with_config(mut self, option: OptionSchema) -> Self {
         self.own.config.push(option);
+        self
+    }
+
+    /// The same with an analysis of the program, which passes ask for by name.
+    pub fn with_analysis(mut self, analysis: OwnAnalysis) -> Self {
+        self.own.analyses.push(analysis);
         self
     }
 

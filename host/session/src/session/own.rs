@@ -1,10 +1,10 @@
-//! Passes and options of the program, beside those of plugins.
+//! Passes, options and analyses of the program, beside those of plugins.
 
 use crate::{listener::Listener, rules::Unsound};
 use relais::{
     options::OptionSchema,
     registry::Registry,
-    transform::{Pass, PassLibrary},
+    transform::{OwnAnalysis, Pass, PassLibrary},
 };
 use std::sync::Arc;
 
@@ -29,28 +29,31 @@ impl From<Pass> for OwnPass {
     }
 }
 
-/// The passes and options that are the program's own.
+/// The passes, options and analyses that are the program's own.
 #[derive(Clone, Default)]
 pub(super) struct Own {
     pub passes: Vec<OwnPass>,
     /// Options of contexts.
     pub config: Vec<OptionSchema>,
+    pub analyses: Vec<OwnAnalysis>,
 }
 
 impl Own {
     pub fn is_empty(&self) -> bool {
-        self.passes.is_empty() && self.config.is_empty()
+        self.passes.is_empty() && self.config.is_empty() && self.analyses.is_empty()
     }
 }
 
-/// A registry with passes and options of contexts of the program beside those of its plugins.
+/// A registry with passes, options of contexts and analyses of the program beside those of its plugins.
 pub fn library<'a>(
     registry: &Registry,
     own: impl IntoIterator<Item = &'a Pass>,
     config: impl IntoIterator<Item = &'a OptionSchema>,
+    analyses: impl IntoIterator<Item = &'a OwnAnalysis>,
 ) -> PassLibrary<'static> {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
     own.into_iter().for_each(|pass| library.register(pass));
     config.into_iter().for_each(|option| library.register_config(option.clone()));
+    analyses.into_iter().for_each(|analysis| library.register_analysis(analysis.clone()));
     library
 }

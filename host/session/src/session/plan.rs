@@ -38,7 +38,7 @@ impl<'a> Plan<'a> {
             Some(path) => enforced(path, &spec, &chosen)?,
             None => chosen,
         };
-        let library = library(&registry, own.passes.iter().map(|own| &own.pass), &own.config);
+        let library = library(&registry, own.passes.iter().map(|own| &own.pass), &own.config, &own.analyses);
         Ok(Self { library, spec, registry, own })
     }
 

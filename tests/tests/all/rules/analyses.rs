@@ -2,7 +2,10 @@
 
 use super::*;
 use relais::pass::{AnalysisUse, Catalogue, RunCx, Verify};
-use relais_plugin_api::{analysis::SubjectRec, ir::Users};
+use relais_plugin_api::{
+    analysis::SubjectRec,
+    ir::{Lists, NodeId, Users},
+};
 
 /// A chain of three calls, and another function of one.
 fn chain() -> IRModule {
@@ -123,6 +126,52 @@ fn r28_lists_of_any_analysis_are_found_by_name() {
     let said = said(&report);
     assert!(said[0].starts_with("acme.Depth: ") && said[0].ends_with(" numbers in `depth`"), "{said:?}");
     assert!(said[2].ends_with(" numbers in `block`, `parent`, `depth`"), "{said:?}");
+}
+
+/// An analysis of a function of a module, by the names of its values: what `of` makes of its lists.
+fn by_name<T>(module: &IRModule, analysis: &str, of: impl Fn(&Lists, usize) -> T) -> Vec<(String, T)> {
+    let f = module.globals()[0].body();
+    let found = RunCx::new(&*REGISTRY).analysis(analysis, &SubjectRec::function(f), false).unwrap().unwrap();
+    let named = (0..f.n_nodes()).filter(|&at| !f.name(NodeId::from_index(at)).is_empty());
+    named.map(|at| (f.name(NodeId::from_index(at)).to_owned(), of(found.lists(), at))).collect()
+}
+
+#[test]
+fn r28_sizes_that_are_equal_have_one_number() {
+    let module = parse(
+        "def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), float32], %n: Tensor[(n, n), float32], %u: Tensor[float32]) \
+         #[opset = {\"\": 17}] {\n  %r = Relu(%x);\n  %t = Transpose(%r, perm = [1, 0]);\n  %c = Concat(%x, %y, axis = 0);\n  \
+         (%p, %q) = Split(%y, axis = 1, num_outputs = 2);\n  %m = MatMul(%x, %t);\n  %v = Abs(%u);\n  (%t, %c, %m, %n, %p, %q, %v)\n}\n",
+    );
+    let sizes = by_name(&module, "relais.Sizes", |lists, at| {
+        let (ranks, starts, sizes) = (lists.narrow("ranks")?, lists.narrow("starts")?, lists.wide("sizes")?);
+        (ranks[at] > 0).then(|| sizes[starts[at] as usize..starts[at + 1] as usize].to_vec())
+    });
+    let of = |name: &str| sizes.iter().find(|(own, _)| own == name).unwrap().1.clone();
+    let [x, y, n] = ["x", "y", "n"].map(|name| of(name).unwrap());
+    assert!(x[0] < 0 && y[0] < 0 && x[0] != y[0] && (x[1], y[1]) == (3, 3), "{sizes:?}");
+    assert!(n[0] < 0 && n[0] == n[1] && n[0] != x[0], "{sizes:?}");
+    assert_eq!((of("r"), of("t"), of("m")), (Some(x.clone()), Some(vec![3, x[0]]), Some(vec![x[0], x[0]])));
+    let c = of("c").unwrap();
+    assert!(c[0] < 0 && c[0] != x[0] && c[0] != y[0] && c[1] == 3, "{sizes:?}");
+    assert_eq!(of("p").map(|p| p[0]), Some(y[0]));
+    assert_eq!((of("u"), of("v")), (None, None), "nothing is known of a rank that is not known");
+}
+
+#[test]
+fn r28_intervals_are_those_of_the_place() {
+    let module = parse(
+        "prim @main(%a: Tensor[(100), float32]) -> (%b: Tensor[(100), float32]) {\n  for %i in 0..10 {\n    \
+         %t = %i * 10;\n    for %j in 0..10 {\n      %k = %t + %j;\n      %m = %k mod 7;\n      \
+         when %k < 50 {\n        %l = %k + 1;\n        %b[%l] = %a[%k];\n      }\n      %b[%m] = 0.0;\n    }\n  }\n}\n",
+    );
+    let ranges = by_name(&module, "relais.Intervals", |lists, at| {
+        (lists.wide("least").unwrap()[at], lists.wide("largest").unwrap()[at])
+    });
+    let of = |name: &str| ranges.iter().find(|(own, _)| own == name).unwrap().1;
+    assert_eq!(["i", "t", "j", "k", "m"].map(of), [(0, 9), (0, 90), (0, 9), (0, 99), (0, 6)]);
+    assert_eq!(of("l"), (1, 50), "where `%k` is below 50");
+    assert_eq!(of("a"), (i64::MIN, i64::MAX), "memory is no number");
 }
 
 #[test]
