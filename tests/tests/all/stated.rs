@@ -57,7 +57,7 @@ fn c16_module_attributes_are_those_that_a_model_can_have() {
     for good in [
         vec![version(3)],
         vec![version(13), ModuleAttr::bytes(meta::PRODUCER_NAME, b"me")],
-        vec![ModuleAttr::bytes("model_metadata:owner", b"me"), ModuleAttr::bytes("field:101", &raw)],
+        vec![ModuleAttr::bytes("metadata_props:owner", b"me"), ModuleAttr::bytes("field:101", &raw)],
         vec![ModuleAttr::int("my.counter", -1)],
     ] {
         let bytes = with(&good).map(|module| {
@@ -73,7 +73,7 @@ fn c16_module_attributes_are_those_that_a_model_can_have() {
         (vec![version(8), version(9)], "it is there twice"),
         (vec![ModuleAttr::int(meta::PRODUCER_NAME, 1)], "it is not text"),
         (vec![ModuleAttr::bytes(meta::DOC_STRING, b"\xff")], "it is not UTF-8"),
-        (vec![ModuleAttr::bytes("model_metadata:owner", b"\xff")], "it is not UTF-8"),
+        (vec![ModuleAttr::bytes("metadata_props:owner", b"\xff")], "it is not UTF-8"),
         (vec![ModuleAttr::bytes("field:102", &raw)], "it is not an encoded field of that number"),
         (vec![ModuleAttr::bytes("field:101", &[raw, raw].concat())], "it is not an encoded field"),
         (vec![ModuleAttr::bytes("field:101", &raw[..2])], "it is not an encoded field"),
