@@ -167,26 +167,6 @@ def test_what_an_analysis_in_python_gives_is_checked(module, given, says):
         relais.unregister_analysis("acme.Bad")
 
 
-def test_one_that_has_two_results_is_found(module):
-    times = []
-
-    @relais.register_analysis("acme.Moody", lists={"mood": "how often it was computed"})
-    def moody(function):
-        times.append(1)
-        return {"mood": [len(times)]}
-
-    @relais.function_pass(opt_level=0, name="acme.AskMoody")
-    def ask(func, mod, ctx):
-        relais.analysis("acme.Moody", func)
-        return func
-
-    try:
-        with pytest.raises(relais.RelaisError, match="analysis `acme.Moody` has two results for one function"):
-            relais.optimize(module, passes=[ask, ask], verify="each")
-    finally:
-        relais.unregister_analysis("acme.Moody")
-
-
 def test_registering_is_checked(depth):
     register = relais.register_analysis
     for arguments, kind, says in [

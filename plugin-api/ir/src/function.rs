@@ -13,6 +13,7 @@ mod tables;
 mod tests;
 pub(crate) mod types;
 
+pub use changes::Changes;
 pub(super) use changes::Stated;
 pub(super) use raw::{FunctionLists, Parts};
 

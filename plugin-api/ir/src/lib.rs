@@ -106,7 +106,7 @@ pub use entry::Entry;
 pub use equal::{Difference, equal, equal_functions};
 pub use fault::{Fault, FaultCode};
 pub use fuel::Fuel;
-pub use function::{Function, LetForm, table_key};
+pub use function::{Changes, Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use imm::Imm;
 pub use inline::{

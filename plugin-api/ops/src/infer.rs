@@ -84,10 +84,40 @@ pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations
 /// an earlier state of the function, and of those with an operand of which another type or value is known. A type that was
 /// stated since then and contradicts the inferred one does not count.
 pub fn infer_changes(function: &mut Function, before: &Function, relations: &mut dyn TypeRelations) -> Inferred {
-    if !function.continues(before) {
+    let Some(Changes { nodes, entries }) = function.changes_since(before, &[table_key::TYPES, VALUES_TABLE]) else {
         return infer_function(function, relations, Coverage::Everything);
+    };
+    let since = Since { before, is_other_known: entries.contains(&true), nodes, entries };
+    infer(function, relations, Inference { coverage: Coverage::Missing, since: Some(since), ..Inference::default() })
+}
+
+/// The differences to an earlier state of a function.
+struct Since<'a> {
+    before: &'a Function,
+    /// By node: whether it is another one.
+    nodes: Vec<bool>,
+    /// By node: whether another type or another value is known of it.
+    entries: Vec<bool>,
+    /// Whether that is so of one of them.
+    is_other_known: bool,
+}
+
+impl Since<'_> {
+    /// Whether what is inferred for a binding is what was inferred before: it is the same, and so is what is known of its
+    /// operands. Of one with regions, it is not.
+    fn is_as_before(&self, f: &Function, id: NodeId) -> bool {
+        let is_other = |operand: &NodeId| self.entries[operand.index()];
+        !self.nodes[id.index()] && f.n_regions(id) == 0 && !(self.is_other_known && f.operands(id).iter().any(is_other))
     }
-    infer(function, relations, Inference { coverage: Coverage::Missing, before: Some(before), ..Inference::default() })
+
+    /// Notes what is known of a binding now.
+    fn note(&mut self, f: &Function, id: NodeId) {
+        let is_other = id.index() >= self.before.n_nodes()
+            || self.before.type_id(id) != f.type_id(id)
+            || known_value(self.before, id) != known_value(f, id);
+        self.entries[id.index()] = is_other;
+        self.is_other_known |= is_other;
+    }
 }
 
 fn infer(function: &mut Function, relations: &mut dyn TypeRelations, mut cx: Inference<'_>) -> Inferred {
@@ -138,8 +168,8 @@ pub(crate) fn infer_results(
 /// Buffers that inference keeps from call to call, so that no call allocates.
 pub(crate) struct Inference<'a> {
     coverage: Coverage,
-    /// An earlier state of the function, for [`infer_changes`].
-    before: Option<&'a Function>,
+    /// For [`infer_changes`].
+    since: Option<Since<'a>>,
     /// Whether this run changed a node's type; empty if not requested.
     changed: Vec<bool>,
     report: Inferred,
@@ -149,7 +179,7 @@ pub(crate) struct Inference<'a> {
 impl Default for Inference<'_> {
     fn default() -> Self {
         let (coverage, changed, report) = (Coverage::Everything, Vec::new(), Inferred::default());
-        Self { coverage, before: None, changed, report, given: Given::default() }
+        Self { coverage, since: None, changed, report, given: Given::default() }
     }
 }
 
@@ -172,7 +202,7 @@ impl Inference<'_> {
         if self.coverage == Coverage::Missing
             && f.type_id(id) != TypeId::UNKNOWN
             && (self.report.n_changed == 0 || !f.operands(id).iter().any(|operand| self.changed[operand.index()]))
-            && self.before.is_none_or(|before| is_as_before(f, before, id))
+            && self.since.as_ref().is_none_or(|since| since.is_as_before(f, id))
         {
             return;
         }
@@ -224,7 +254,7 @@ impl Inference<'_> {
                 (id.index() >= before.n_nodes() || before.type_id(id) != old)
                     && f.call(id).is_some_and(|call| call.op().is_some())
             };
-            if self.before.is_some_and(is_stated)
+            if self.since.as_ref().is_some_and(|since| is_stated(since.before))
                 && self.report.overruled.is_none()
                 && contradiction(f.ty(old), f.ty(ty)).is_some()
             {
@@ -235,6 +265,9 @@ impl Inference<'_> {
             if let Some(changed) = self.changed.get_mut(id.index()) {
                 *changed = true;
             }
+        }
+        if let Some(since) = &mut self.since {
+            since.note(f, id);
         }
     }
 
@@ -290,16 +323,6 @@ impl Inference<'_> {
             set_known_value(f, id, value);
         }
     }
-}
-
-/// Whether what is inferred for a binding is what was inferred in an earlier state of the function: it is the same, and so is
-/// what is known of its operands. Of one with regions, it is not.
-fn is_as_before(f: &Function, before: &Function, id: NodeId) -> bool {
-    let is_known_alike = |&operand: &NodeId| {
-        operand.is_absent()
-            || before.type_id(operand) == f.type_id(operand) && known_value(before, operand) == known_value(f, operand)
-    };
-    f.n_regions(id) == 0 && f.is_same_node(before, id) && f.operands(id).iter().all(is_known_alike)
 }
 
 /// The type of a function's results, for a call that uses that many of them.

@@ -50,7 +50,9 @@ impl Analysis for Ranges {
                 WalkStep::Binding(id) if f.n_regions(id) > 0 => owners.push(id),
                 WalkStep::Binding(id) => {
                     known.bind(f, &ops, id);
-                    ranges[id.index()] = known.of(f, id);
+                    // Conditions say something of sums.
+                    let sum = known.sum(f, &ops, id).and_then(|sum| known.of_sum(f, &sum));
+                    ranges[id.index()] = sum.map_or(known.of(f, id), |sum| sum.and(known.of(f, id)));
                 }
             }
         }

@@ -6,6 +6,14 @@ use crate::Tensor;
 /// The types that the sender of a function states for some of its nodes.
 pub(crate) type Stated = Vec<(NodeId, TypeId)>;
 
+/// The differences between a function and an earlier state of it.
+pub struct Changes {
+    /// By node: whether it is new, or has another operator, other operands or other attributes.
+    pub nodes: Vec<bool>,
+    /// By node: whether an entry of a table is another one.
+    pub entries: Vec<bool>,
+}
+
 impl Function {
     /// Whether this is a later state of `before`: what ids refer to in it begins with what they refer to there, so that an
     /// id of `before` means the same in both.
@@ -16,18 +24,70 @@ impl Function {
             && self.nodes.len() >= before.nodes.len()
     }
 
-    /// Whether a node of a function that [continues](Self::continues) `before` has the operator, the operands and the
-    /// attributes that it has there.
-    pub fn is_same_node(&self, before: &Self, id: NodeId) -> bool {
-        if id.index() >= before.nodes.len() {
-            return false;
+    /// The nodes that are not those of `before` any more; `None` unless this function [continues](Self::continues) it. `tables`
+    /// name the tables of which entries are compared.
+    ///
+    /// Most of what a pass leaves is as it was: memory is compared before nodes are.
+    pub fn changes_since(&self, before: &Self, tables: &[&str]) -> Option<Changes> {
+        if !self.continues(before) {
+            return None;
         }
-        let [old, new] = [before.node(id), self.node(id)];
-        let has_leaf = |operand: NodeId| !is_leaf(self.kind(operand)) || before.node(operand) == self.node(operand);
-        (old.kind, old.aux) == (new.kind, new.aux)
-            && if is_leaf(new.kind) { (old.a, old.b) == (new.a, new.b) } else { self.has_same_operands(before, id) }
-            && before.attr_recs(id) == self.attr_recs(id)
-            && self.operands(id).iter().all(|&operand| has_leaf(operand))
+        let (n, n_before) = (self.nodes.len(), before.nodes.len());
+        let mut changes = Changes { nodes: vec![false; n], entries: vec![false; n] };
+        changes.nodes[n_before..].fill(true);
+        let (is_same_pool, is_same_attrs) =
+            (self.pool.starts_with(&before.pool), self.attrs.starts_with(&before.attrs));
+        let is_same_rec = |at: usize| {
+            let [old, new] = [&before.nodes[at], &self.nodes[at]];
+            (old.kind, old.aux, old.a, old.b, old.c) == (new.kind, new.aux, new.a, new.b, new.c)
+        };
+        let mut is_other_leaf = false;
+        for at in 0..n_before {
+            let id = NodeId::from_index(at);
+            let is_leaf = is_leaf(self.nodes[at].kind);
+            let is_same = match is_same_rec(at) {
+                true => is_leaf || is_same_pool || self.has_same_operands(before, id),
+                false => {
+                    !is_leaf
+                        && (before.nodes[at].kind, before.nodes[at].aux) == (self.nodes[at].kind, self.nodes[at].aux)
+                        && self.has_same_operands(before, id)
+                }
+            };
+            let has_same_attrs = || {
+                is_same_attrs && before.nodes[at].c == self.nodes[at].c || before.attr_recs(id) == self.attr_recs(id)
+            };
+            changes.nodes[at] = !is_same || !has_same_attrs();
+            is_other_leaf |= is_leaf && changes.nodes[at];
+        }
+        // Operators and constants are parts of the nodes that use them.
+        if is_other_leaf {
+            for at in 0..n_before {
+                let used = self.operands(NodeId::from_index(at)).iter();
+                let is_changed = |used: &NodeId| is_leaf(self.kind(*used)) && changes.nodes[used.index()];
+                changes.nodes[at] |= used.copied().any(|used| is_changed(&used));
+            }
+        }
+        for key in tables {
+            let stride =
+                [before, self].map(|f| f.table(key).map_or(0, |table| table.stride as usize)).into_iter().max();
+            let stride = stride.unwrap_or(0);
+            let [old, new] = [before, self].map(|f| {
+                let bytes = f.table(key).map_or(&[][..], |table| table.bytes.as_slice());
+                &bytes[..bytes.len().min(n_before * stride)]
+            });
+            if old == new {
+                continue;
+            }
+            for at in 0..n_before {
+                let entry = at * stride..(at + 1) * stride;
+                let is_same = match (old.get(entry.clone()), new.get(entry)) {
+                    (Some(old), Some(new)) => old == new,
+                    (one, None) | (None, one) => one.is_none_or(|entry| entry.iter().all(|&byte| byte == 0)),
+                };
+                changes.entries[at] |= !is_same;
+            }
+        }
+        Some(changes)
     }
 
     /// Whether strings, types and the values of attributes have the ids that they have in `before`.

@@ -140,7 +140,7 @@ fn by_name<T>(module: &IRModule, analysis: &str, of: impl Fn(&Lists, usize) -> T
 fn r28_sizes_that_are_equal_have_one_number() {
     let module = parse(
         "def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), float32], %n: Tensor[(n, n), float32], %u: Tensor[*, float32]) \
-         #[opset = {\"\": 17}] {\n  %r = Relu(%x);\n  %t = Transpose(%r, perm = [1, 0]);\n  %c = Concat(%x, %y, axis = 0);\n  \
+         #[opset = {\"\": 18}] {\n  %r = Relu(%x);\n  %t = Transpose(%r, perm = [1, 0]);\n  %c = Concat(%x, %y, axis = 0);\n  \
          (%p, %q) = Split(%y, axis = 1, num_outputs = 2);\n  %m = MatMul(%x, %t);\n  %v = Abs(%u);\n  (%t, %c, %m, %n, %p, %q, %v)\n}\n",
     );
     let sizes = by_name(&module, "relais.Sizes", |lists, at| {
@@ -163,14 +163,14 @@ fn r28_intervals_are_those_of_the_place() {
     let module = parse(
         "prim @main(%a: Tensor[(100), float32]) -> (%b: Tensor[(100), float32]) {\n  for %i in 0..10 {\n    \
          %t = %i * 10;\n    for %j in 0..10 {\n      %k = %t + %j;\n      %m = floormod(%k, 7);\n      \
-         when (%k < 50) {\n        %l = %k + 1;\n        %b[%l] = %a[%k];\n      }\n      %b[%m] = 0.0;\n    }\n  }\n}\n",
+         when (%k < 50) {\n        %l = %k + 1;\n        %b[%l] = %a[%k];\n      }\n      when (%j < 5) {\n        %h = %j + 1;\n        %b[%h] = 2.0;\n      }\n      %b[%m] = 0.0;\n    }\n  }\n}\n",
     );
     let ranges = by_name(&module, "relais.Intervals", |lists, at| {
         (lists.wide("least").unwrap()[at], lists.wide("largest").unwrap()[at])
     });
     let of = |name: &str| ranges.iter().find(|(own, _)| own == name).unwrap().1;
     assert_eq!(["i", "t", "j", "k", "m"].map(of), [(0, 9), (0, 90), (0, 9), (0, 99), (0, 6)]);
-    assert_eq!(of("l"), (1, 50), "where `%k` is below 50");
+    assert_eq!((of("l"), of("h")), ((1, 50), (1, 5)), "where `%k` is below 50, and `%j` below 5");
     assert_eq!(of("a"), (i64::MIN, i64::MAX), "memory is no number");
 }
 
