@@ -2,81 +2,36 @@
 //! compiler where the macros place the call; its message names the option.
 
 use super::*;
+use relais_ir::const_text::Text;
 
-/// A text that is put together in const evaluation, where nothing can be formatted.
-struct Text {
-    bytes: [u8; 1024],
-    len: usize,
+/// Appends `from … to …`, unless the bounds are those of all.
+const fn push_bounds(text: Text, (min, max): (i64, i64), all: (i64, i64)) -> Text {
+    if min == all.0 && max == all.1 {
+        return text;
+    }
+    text.push(" from ").push_int(min).push(" to ").push_int(max)
 }
 
-impl Text {
-    const fn new() -> Self {
-        Self { bytes: [0; 1024], len: 0 }
-    }
-
-    /// A piece that has no room is left out.
-    const fn push(mut self, piece: &str) -> Self {
-        let piece = piece.as_bytes();
-        if piece.len() > self.bytes.len() - self.len {
-            return self;
-        }
-        let mut i = 0;
-        while i < piece.len() {
-            self.bytes[self.len + i] = piece[i];
-            i += 1;
-        }
-        self.len += piece.len();
-        self
-    }
-
-    const fn push_int(self, value: i64) -> Self {
-        const DIGITS: &str = "0123456789";
-        let text = if value < 0 { self.push("-") } else { self };
-        let rest = value.unsigned_abs();
-        let text = if rest < 10 { text } else { text.push_int((rest / 10) as i64) };
-        let digit = DIGITS.as_bytes().split_at((rest % 10) as usize).1.split_at(1).0;
-        match str::from_utf8(digit) {
-            Ok(digit) => text.push(digit),
-            Err(_) => text,
-        }
-    }
-
-    /// `from … to …`, unless the bounds are those of all.
-    const fn push_bounds(self, (min, max): (i64, i64), all: (i64, i64)) -> Self {
-        if min == all.0 && max == all.1 {
-            return self;
-        }
-        self.push(" from ").push_int(min).push(" to ").push_int(max)
-    }
-
-    /// The values that an option accepts. Bounds of floats are as the author has written them, if he has.
-    const fn push_kind(self, kind: OptionKind, range: &str) -> Self {
-        match kind {
-            OptionKind::Bool => self.push("`true` or `false`"),
-            OptionKind::Int { min, max } => self.push("an integer").push_bounds((min, max), (i64::MIN, i64::MAX)),
-            OptionKind::Bytes { min, max } => self.push("a number of bytes").push_bounds((min, max), (0, i64::MAX)),
-            OptionKind::Float { .. } if range.is_empty() => self.push("a float"),
-            OptionKind::Float { .. } => self.push("a float in `").push(range).push("`"),
-            OptionKind::Str => self.push("a string"),
-            OptionKind::Path => self.push("the path of a file or a folder"),
-            OptionKind::Choice(choices) => {
-                let (mut text, mut i) = (self.push("one of "), 0);
-                while i < choices.len() {
-                    text = text.push(if i > 0 { ", `" } else { "`" }).push(choices[i].name).push("`");
-                    i += 1;
-                }
-                text
+/// Appends the values that an option accepts. Bounds of floats are as the author has written them, if he has.
+const fn push_kind(text: Text, kind: OptionKind, range: &str) -> Text {
+    match kind {
+        OptionKind::Bool => text.push("`true` or `false`"),
+        OptionKind::Int { min, max } => push_bounds(text.push("an integer"), (min, max), (i64::MIN, i64::MAX)),
+        OptionKind::Bytes { min, max } => push_bounds(text.push("a number of bytes"), (min, max), (0, i64::MAX)),
+        OptionKind::Float { .. } if range.is_empty() => text.push("a float"),
+        OptionKind::Float { .. } => text.push("a float in `").push(range).push("`"),
+        OptionKind::Str => text.push("a string"),
+        OptionKind::Path => text.push("the path of a file or a folder"),
+        OptionKind::Choice(choices) => {
+            let (mut text, mut i) = (text.push("one of "), 0);
+            while i < choices.len() {
+                text = text.push(if i > 0 { ", `" } else { "`" }).push(choices[i].name).push("`");
+                i += 1;
             }
-            OptionKind::List(item) => self.push("a list of which each item is ").push_kind(*item, range),
-            OptionKind::Struct(_) => self.push("a table of options"),
+            text
         }
-    }
-
-    const fn panic(&self) -> ! {
-        match str::from_utf8(self.bytes.split_at(self.len).0) {
-            Ok(text) => panic!("{}", text),
-            Err(_) => panic!("an option is declared in a wrong way"),
-        }
+        OptionKind::List(item) => push_kind(text.push("a list of which each item is "), *item, range),
+        OptionKind::Struct(_) => text.push("a table of options"),
     }
 }
 
@@ -184,7 +139,7 @@ impl OptionSpec {
 
     /// `option … takes …`
     const fn takes_kind(&self, range: &str) -> Text {
-        Text::new().push("option `").push(self.name).push("` takes ").push_kind(self.kind, range)
+        push_kind(Text::new().push("option `").push(self.name).push("` takes "), self.kind, range)
     }
 
     /// The bounds of a range, which are within those of the type.
@@ -202,27 +157,5 @@ impl OptionSpec {
 
     const fn empty_range(&self) -> ! {
         Text::new().push("the `range` of option `").push(self.name).push("` has no value").panic()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_are_written_out() {
-        for value in [0, 7, -1, 10, 1_234_567_890, i64::MAX, i64::MIN] {
-            let text = Text::new().push_int(value);
-            assert_eq!(str::from_utf8(&text.bytes[..text.len]), Ok(&*value.to_string()));
-        }
-    }
-
-    #[test]
-    fn a_text_that_is_full_leaves_pieces_out() {
-        let mut text = Text::new();
-        for _ in 0..1000 {
-            text = text.push("ab€");
-        }
-        assert_eq!(str::from_utf8(&text.bytes[..text.len]), Ok(&*"ab€".repeat(1024 / 5)));
     }
 }
