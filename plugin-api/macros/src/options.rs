@@ -1,7 +1,7 @@
 //! `#[derive(PassOptions)]` and `config_option!`.
 
 use crate::{
-    register::register,
+    register::{register, unique},
     values::{doc, literal_value},
 };
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
@@ -364,7 +364,10 @@ pub fn config_option(input: TokenStream) -> syn::Result<TokenStream> {
     let is_checked = quote_spanned!(ty.span()=> <#ty as rt::OptionType>::CHECK.is_some());
     let aliases = &args.aliases;
     let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option(&SPEC)));
+    let once = unique("option", &key);
     Ok(quote! {
+        #once
+
         const _: () = {
             use ::relais_plugin_api::__private as rt;
             const SPEC: rt::ConfigSpec = rt::ConfigSpec { option: #spec, aliases: &[#(#aliases),*] };

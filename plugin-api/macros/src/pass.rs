@@ -1,7 +1,7 @@
 //! The attributes that make a pass of a function.
 
 use crate::{
-    register::register,
+    register::{register, unique},
     values::{
         Pairs, a_name, boolean, condition_name, conditions, doc, int, literal, literal_value, ops, ops_of_level,
         samples, some, statistic, text, texts,
@@ -586,6 +586,9 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(attrs);
+    let mut names: Vec<&LitStr> = vec![&args.name];
+    names.extend(args.aliases.iter().filter(|alias| alias.value() != args.name.value()));
+    let names: Vec<TokenStream> = names.into_iter().map(|name| unique("pass", name)).collect();
     let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
     let or_empty = |name: Option<LitStr>| name.map_or_else(String::new, |name| name.value());
     let (extends, runtime) = (or_empty(args.extends), or_empty(args.runtime));
@@ -612,6 +615,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     };
     Ok(quote! {
         #item
+
+        #(#names)*
 
         const _: () = {
             use ::relais_plugin_api as api;
