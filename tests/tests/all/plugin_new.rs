@@ -178,6 +178,20 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     assert!(run.stderr.contains("passes ran"), "{}", run.stderr);
 }
 
+/// The folder of the crate without the repository around it.
+#[test]
+#[ignore = "builds the crates of plugins once more; `.ci/full variants` runs it"]
+fn a_copy_of_the_crates_for_plugins_builds_alone() {
+    let desk = Desk::new("copied");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin-api");
+    let mut copy = Command::new("cp");
+    Run::of(copy.arg("-r").arg(source).arg(desk.folder.join("copy"))).expect_success();
+    desk.cargo("copy", &["build"]);
+    let api = desk.folder.join("copy");
+    desk.relais(&["plugin", "new", "mine", "--api-path", api.to_str().unwrap()]).expect_success();
+    desk.cargo("mine", &["build", "--all-targets"]);
+}
+
 #[test]
 fn nothing_is_wrong_with_the_plugins_that_are_shipped() {
     let desk = Desk::new("shipped");
