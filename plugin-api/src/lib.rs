@@ -141,7 +141,7 @@ pub mod __private {
         fingerprint::FINGERPRINT,
         options::{
             Check, ChoiceSpec, ConfigSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, check,
-            check_with, default_bytes, field,
+            check_with, field,
         },
         pass::{REWRITES, drive},
         record::{

@@ -6,12 +6,12 @@
 //! operators! { &[Operator::new("acme", "Neg", 1)] }
 //!
 //! /// Removes two negations.
-//! #[rule_pass(name = "acme.NegNeg", required = [])]
+//! #[rule_pass(name = "acme.NoNegNeg", required = [])]
 //! const NEG_NEG: &str = "acme::Neg(acme::Neg(x)) => x";
 //!
 //! # fn main() {
 //! let text = r#"def @main(%x) #[opset = {"acme": 1}] { %a = acme::Neg(%x); %b = acme::Neg(%a); Abs(%b) }"#;
-//! assert!(testing::run("acme.NegNeg", text).contains("Abs(%x)"));
+//! assert!(testing::run("acme.NoNegNeg", text).contains("Abs(%x)"));
 //! # }
 //! ```
 //!

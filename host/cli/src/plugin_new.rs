@@ -151,10 +151,6 @@ fn run_lines(library: &str, items: &BTreeMap<String, Item>) -> String {
     if items.values().any(|item| matches!(item, Item::Instrument(_))) {
         line.push_str(" -v");
     }
-    // Operators have kernels.
-    if items.values().any(|item| matches!(item, Item::Operator(..))) {
-        line.push_str(&format!("\nrelais build model.onnx -o model.c --plugin {library}"));
-    }
     line
 }
 

@@ -5,8 +5,10 @@
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 mod analysis;
+mod faults;
 mod instrument;
 
+pub use faults::faults;
 pub use instrument::{LocalInstrument, instrument, instrument_info};
 
 use crate::{

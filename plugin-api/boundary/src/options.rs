@@ -1,6 +1,7 @@
 //! Options of passes and of contexts: their schemas, which are stored in records, and their values.
 
 mod bytes;
+mod declared;
 mod value;
 
 pub use bytes::{BytesError, format_bytes, parse_bytes};
@@ -182,6 +183,10 @@ pub trait OptionType: Sized {
     /// Checks a value in ways that its kind does not describe; none if every value of the kind is accepted.
     const CHECK: Option<Check<Self>> = None;
 
+    /// Whether it is a list with items that may be absent, which no option has.
+    #[doc(hidden)]
+    const HAS_OPTIONAL_ITEMS: bool = false;
+
     /// The value, when it is of this type.
     fn from_value(value: &Value) -> Option<Self>;
 }
@@ -205,70 +210,6 @@ pub trait PassOptions: OptionType + Send + Sync + 'static {
 }
 
 impl OptionKind {
-    /// The same kind with bounds on an integer (or a number).
-    ///
-    /// # Panics
-    /// In const evaluation, so at compile time, for any other kind.
-    pub const fn with_int_range(self, lower: Option<i64>, upper: Option<i64>) -> Self {
-        const fn or(bound: Option<i64>, otherwise: i64) -> i64 {
-            match bound {
-                Some(bound) => bound,
-                None => otherwise,
-            }
-        }
-        match self {
-            Self::Int { min, max } => Self::Int { min: or(lower, min), max: or(upper, max) },
-            Self::Bytes { min, max } => Self::Bytes { min: or(lower, min), max: or(upper, max) },
-            Self::Float { .. } => self.with_float_range(
-                match lower {
-                    Some(lower) => Some(lower as f64),
-                    None => None,
-                },
-                match upper {
-                    Some(upper) => Some(upper as f64),
-                    None => None,
-                },
-            ),
-            _ => panic!("`range` is for integers and floats"),
-        }
-    }
-
-    /// The same kind with bounds on a number.
-    ///
-    /// # Panics
-    /// In const evaluation, so at compile time, for any other kind.
-    pub const fn with_float_range(self, lower: Option<f64>, upper: Option<f64>) -> Self {
-        let Self::Float { min, max } = self else { panic!("a `range` of floats is for floats") };
-        Self::Float {
-            min: match lower {
-                Some(lower) => lower,
-                None => min,
-            },
-            max: match upper {
-                Some(upper) => upper,
-                None => max,
-            },
-        }
-    }
-
-    /// The same kind of integer as a number of bytes.
-    ///
-    /// # Panics
-    /// In const evaluation, so at compile time, for any other kind.
-    pub const fn in_bytes(self) -> Self {
-        let Self::Int { min, max } = self else { panic!("`unit` is for integers") };
-        Self::Bytes { min: if min < 0 { 0 } else { min }, max }
-    }
-
-    /// A list of such items.
-    ///
-    /// # Panics
-    /// In const evaluation, so at compile time, if items are optional.
-    const fn list(item: &'static Self, is_optional: bool) -> Self {
-        assert!(!is_optional, "`Option` is for a whole option, not for the items of a list");
-        Self::List(item)
-    }
-
     /// Whether a default is within the kind.
     const fn takes(self, default: DefaultSpec) -> bool {
         match (self, default) {
@@ -463,18 +404,6 @@ pub fn check_with<T, E: Into<PassError>>(check: fn(&T) -> Result<(), E>, options
     })
 }
 
-/// The number of bytes that a default states. The derive calls this.
-///
-/// # Panics
-/// In const evaluation, so at compile time, if it states none.
-#[doc(hidden)]
-pub const fn default_bytes(text: &str) -> i64 {
-    match parse_bytes(text) {
-        Ok(bytes) => bytes,
-        Err(_) => panic!("the `default` of a number of bytes is an integer, or a text such as \"64KiB\""),
-    }
-}
-
 impl OptionType for bool {
     const KIND: OptionKind = OptionKind::Bool;
 
@@ -548,6 +477,7 @@ impl OptionType for PathBuf {
 impl<T: OptionType> OptionType for Option<T> {
     const KIND: OptionKind = T::KIND;
     const ABSENT: Option<fn() -> Self> = Some(|| None);
+    const HAS_OPTIONAL_ITEMS: bool = T::HAS_OPTIONAL_ITEMS;
     const CHECK: Option<Check<Self>> = match T::CHECK {
         Some(_) => Some(|value| value.iter().try_for_each(check)),
         None => None,
@@ -559,7 +489,8 @@ impl<T: OptionType> OptionType for Option<T> {
 }
 
 impl<T: OptionType> OptionType for Vec<T> {
-    const KIND: OptionKind = OptionKind::list(&T::KIND, T::ABSENT.is_some());
+    const KIND: OptionKind = OptionKind::List(&T::KIND);
+    const HAS_OPTIONAL_ITEMS: bool = T::ABSENT.is_some() || T::HAS_OPTIONAL_ITEMS;
     const CHECK: Option<Check<Self>> = match T::CHECK {
         Some(_) => Some(|values| values.iter().try_for_each(check)),
         None => None,

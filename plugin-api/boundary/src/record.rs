@@ -13,7 +13,10 @@ use crate::{
     abi::analysis::SubjectKind,
     options::{ConfigSpec, DefaultSpec, OptionKind, OptionSpec, write_options},
 };
-use relais_ir::wire::{Writer, checksum, is_equal};
+use relais_ir::{
+    const_text::Text,
+    wire::{Writer, checksum, is_equal},
+};
 use relais_ops::{
     op::{
         Addition, Evaluator, Operator,
@@ -246,6 +249,11 @@ impl Spec<'_> {
             Self::Operators(operators) => {
                 let mut i = 0;
                 while i < operators.len() {
+                    let mut j = 0;
+                    while j < i {
+                        once(key(&operators[i]), key(&operators[j]), "");
+                        j += 1;
+                    }
                     let start = begin(w, record_kind::OPERATOR);
                     operator(w, &operators[i]);
                     end(w, start);
@@ -255,6 +263,13 @@ impl Spec<'_> {
             Self::Additions(additions) => {
                 let mut i = 0;
                 while i < additions.len() {
+                    let mut j = 0;
+                    while j < i {
+                        if is_equal(additions[i].target, additions[j].target) {
+                            once(key(&additions[i].op), key(&additions[j].op), " for one target");
+                        }
+                        j += 1;
+                    }
                     let start = begin(w, record_kind::ADDITION);
                     if !additions[i].target.is_empty() {
                         check_name(additions[i].target);
@@ -267,6 +282,13 @@ impl Spec<'_> {
             Self::Evaluators(evaluators) => {
                 let mut i = 0;
                 while i < evaluators.len() {
+                    let mut j = 0;
+                    while j < i {
+                        let [one, other] = [evaluators[i], evaluators[j]];
+                        let other = (other.domain, other.name, other.since_version);
+                        once((one.domain, one.name, one.since_version), other, "");
+                        j += 1;
+                    }
                     let start = begin(w, record_kind::EVALUATOR);
                     evaluator(w, &evaluators[i]);
                     end(w, start);
@@ -489,6 +511,23 @@ pub const fn is_name(name: &str) -> bool {
         i += 1;
     }
     !start && bytes.len() <= 128
+}
+
+/// The domain and the name of an operator, and its first version.
+type OperatorKey = (&'static str, &'static str, u32);
+
+const fn key(operator: &Operator) -> OperatorKey {
+    (operator.domain, operator.name, operator.since_version)
+}
+
+/// Checks that two entries of a table are of different operators.
+const fn once(one: OperatorKey, other: OperatorKey, of: &str) {
+    let (domain, name, since) = one;
+    if since == other.2 && is_equal(name, other.1) && is_equal(domain, other.0) {
+        let (domain, colons) = if domain.is_empty() { ("", "") } else { (domain, "::") };
+        let text = Text::new().push("operator `").push(domain).push(colons).push(name).push("` since version ");
+        text.push_int(since as i64).push(" is in this table twice").push(of).panic();
+    }
 }
 
 const fn check_name(name: &str) {

@@ -93,7 +93,7 @@ pub use rules::{Verdict, judge_rule};
 
 use bench::{Bench, LinkedItems};
 use journal::{Entry, Journal, Memory};
-use relais_plugin_api::text;
+use relais_plugin_api::{boundary::local, text};
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
 use supervise::Share;
 
@@ -323,6 +323,8 @@ impl Kit {
     #[track_caller]
     fn check_linked(&self, place: &Location<'_>) {
         let check = place.to_string();
+        let faults = local::faults();
+        assert!(faults.is_empty(), "hosts refuse what is linked:\n{}", faults.join("\n"));
         for module in &self.settings.modules {
             if let Err(errors) = text::parse_str(module) {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();

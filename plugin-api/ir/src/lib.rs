@@ -8,51 +8,54 @@
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
 //! 1. `wire`: the encoding of records and option values
-//! 2. `layout_hash`: hashes of the layouts of types
-//! 3. `ids`: typed ids into a function's arena
-//! 4. `cast`: views of id pools as the ids they hold
-//! 5. `diagnostics`: the messages of a pass about the module, and its failures
-//! 6. `guard`: panics as errors
-//! 7. `effects`: the side effects of operators
-//! 8. `fault`: the faults that the verifier finds
-//! 9. `intern`: an open-addressing index over entries that live elsewhere
-//! 10. `half`: the 16-bit floating-point formats
-//! 11. `packed`: elements of fewer than eight bits
-//! 12. `types`: element types, dimensions and the types of values
-//! 13. `bytes`: immutable bytes, owned or of a mapped file
-//! 14. `tensor`: constant tensors
-//! 15. `node`: how a node is stored
-//! 16. `function`: a global function, in one arena
-//! 17. `module`: named functions, in order
-//! 18. `fuel`: how much may be made or computed
-//! 19. `attrs`: attributes as they are read and given
-//! 20. `imm`: the numbers in loop programs
-//! 21. `view`: typed views of nodes
-//! 22. `opset`: the operator sets that a function imports
-//! 23. `walk`: program order without recursion
-//! 24. `agree`: two statements about the type of one value
-//! 25. `new_types`: types beside those of a function
-//! 26. `lists`: lists of numbers that cross the boundary without a copy
-//! 27. `analysis`: facts about the structure of functions
-//! 28. `inline`: calls of model-local functions, replaced by their bindings
-//! 29. `copy`: nodes from one function in another
-//! 30. `editor`: changing a function that may be shared
-//! 31. `visit`: TVM's traversers over expressions
-//! 32. `prim`: loop programs as data
-//! 33. `entry`: the entry function, whichever level it is of
-//! 34. `text`: the text form
-//! 35. `prim_builder`: making loop programs
-//! 36. `equal`: structural equality
-//! 37. `subgraph`: parts of a block
-//! 38. `verify`: everything that is wrong with a module
-//! 39. `ship`: functions and modules as bytes
-//! 40. `wild`: random modules, for tests
+//! 2. `const_text`: messages of const evaluation
+//! 3. `layout_hash`: hashes of the layouts of types
+//! 4. `ids`: typed ids into a function's arena
+//! 5. `cast`: views of id pools as the ids they hold
+//! 6. `diagnostics`: the messages of a pass about the module, and its failures
+//! 7. `guard`: panics as errors
+//! 8. `effects`: the side effects of operators
+//! 9. `fault`: the faults that the verifier finds
+//! 10. `intern`: an open-addressing index over entries that live elsewhere
+//! 11. `half`: the 16-bit floating-point formats
+//! 12. `packed`: elements of fewer than eight bits
+//! 13. `types`: element types, dimensions and the types of values
+//! 14. `bytes`: immutable bytes, owned or of a mapped file
+//! 15. `tensor`: constant tensors
+//! 16. `node`: how a node is stored
+//! 17. `function`: a global function, in one arena
+//! 18. `module`: named functions, in order
+//! 19. `fuel`: how much may be made or computed
+//! 20. `attrs`: attributes as they are read and given
+//! 21. `imm`: the numbers in loop programs
+//! 22. `view`: typed views of nodes
+//! 23. `opset`: the operator sets that a function imports
+//! 24. `walk`: program order without recursion
+//! 25. `agree`: two statements about the type of one value
+//! 26. `new_types`: types beside those of a function
+//! 27. `lists`: lists of numbers that cross the boundary without a copy
+//! 28. `analysis`: facts about the structure of functions
+//! 29. `inline`: calls of model-local functions, replaced by their bindings
+//! 30. `copy`: nodes from one function in another
+//! 31. `editor`: changing a function that may be shared
+//! 32. `visit`: TVM's traversers over expressions
+//! 33. `prim`: loop programs as data
+//! 34. `entry`: the entry function, whichever level it is of
+//! 35. `text`: the text form
+//! 36. `prim_builder`: making loop programs
+//! 37. `equal`: structural equality
+//! 38. `subgraph`: parts of a block
+//! 39. `verify`: everything that is wrong with a module
+//! 40. `ship`: functions and modules as bytes
+//! 41. `wild`: random modules, for tests
 
 mod agree;
 mod analysis;
 mod attrs;
 pub mod bytes;
 mod cast;
+#[doc(hidden)]
+pub mod const_text;
 mod copy;
 pub mod diagnostics;
 mod editor;

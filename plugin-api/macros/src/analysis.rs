@@ -1,7 +1,7 @@
 //! The attribute that makes an analysis of an `impl Analysis for …`.
 
 use crate::{
-    register::register,
+    register::{register, unique},
     values::{Pairs, doc, statistic, text},
 };
 use proc_macro2::{Span, TokenStream};
@@ -89,6 +89,7 @@ pub fn analysis(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream
     }
     let depends = Ident::new(depends, Span::call_site());
     let doc = doc(&item.attrs);
+    let once = unique("analysis", &name);
     let lists = lists.iter().map(|(name, doc)| quote!(rt::ListSpec { name: #name, doc: #doc }));
     let ty = (*item.self_ty).clone();
     // The record is in the `impl`, so that one without the attribute is not complete.
@@ -108,6 +109,8 @@ pub fn analysis(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream
     let register = registered(&ty);
     Ok(quote! {
         #item
+
+        #once
 
         const _: () = {
             use ::relais_plugin_api as api;

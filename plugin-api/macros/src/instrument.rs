@@ -1,7 +1,7 @@
 //! The attribute that makes an instrument of an `impl Instrument for …`.
 
 use crate::{
-    register::register,
+    register::{register, unique},
     values::{Pairs, doc, text},
 };
 use proc_macro2::{Span, TokenStream};
@@ -21,6 +21,7 @@ pub fn instrument(args: TokenStream, item: TokenStream) -> syn::Result<TokenStre
         return Err(syn::Error::new(item.generics.span(), "an instrument has no generic parameters"));
     }
     let doc = doc(&item.attrs);
+    let once = unique("instrument", &name);
     fill_in(&mut item);
     let ty: &Type = &item.self_ty;
     let register = register(
@@ -29,6 +30,8 @@ pub fn instrument(args: TokenStream, item: TokenStream) -> syn::Result<TokenStre
     );
     Ok(quote! {
         #item
+
+        #once
 
         const _: () = {
             use ::relais_plugin_api as api;

@@ -1,7 +1,7 @@
 //! The attributes that make a pass of a function.
 
 use crate::{
-    register::register,
+    register::{register, unique},
     values::{
         Pairs, a_name, boolean, condition_name, conditions, doc, int, literal, literal_value, ops, ops_of_level,
         samples, some, statistic, text, texts,
@@ -11,7 +11,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use relais_patterns::{Functions, Rule};
 use relais_words::nearest;
-use syn::{Expr, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Type, spanned::Spanned};
+use syn::{
+    Expr, ExprAssign, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Type, ext::IdentExt,
+    spanned::Spanned,
+};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Level {
@@ -279,18 +282,22 @@ fn required(value: &Expr) -> syn::Result<Vec<TokenStream>> {
             Expr::Tuple(tuple) => (tuple.elems.first(), tuple.elems.iter().skip(1).collect()),
             _ => (Some(value), Vec::new()),
         };
-        let name = a_name(name.ok_or_else(|| syn::Error::new(value.span(), syntax))?, syntax)?;
-        let option = |pair: &Expr| {
-            let named = match pair {
-                Expr::Assign(pair) => Some((&*pair.left, &*pair.right)),
-                _ => None,
-            };
-            let Some((Expr::Path(key), given)) = named else { return Err(syn::Error::new(pair.span(), syntax)) };
-            let key = key.path.require_ident()?.to_string();
-            let given = literal_value(given)?;
+        let name = a_name(name.ok_or_else(|| syn::Error::new(value.span(), syntax))?, syntax)
+            .map_err(|error| syn::Error::new(error.span(), syntax))?;
+        let mut seen: Vec<Ident> = Vec::new();
+        let mut option = |pair: &Expr| {
+            let wrong = || syn::Error::new_spanned(pair, syntax);
+            let Expr::Assign(ExprAssign { left, right, .. }) = pair else { return Err(wrong()) };
+            let Expr::Path(ExprPath { path, .. }) = &**left else { return Err(wrong()) };
+            let key = path.require_ident()?;
+            if seen.contains(key) {
+                return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
+            }
+            seen.push(key.clone());
+            let (key, given) = (key.unraw().to_string(), literal_value(right)?);
             Ok(quote!((#key, #given)))
         };
-        let options: Vec<TokenStream> = options.into_iter().map(option).collect::<syn::Result<_>>()?;
+        let options: Vec<TokenStream> = options.into_iter().map(&mut option).collect::<syn::Result<_>>()?;
         Ok(quote!(rt::RequiredSpec { pass: #name, options: &[#(#options),*] }))
     };
     list.elems.iter().map(one).collect()
@@ -579,6 +586,9 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(attrs);
+    let mut names: Vec<&LitStr> = vec![&args.name];
+    names.extend(args.aliases.iter().filter(|alias| alias.value() != args.name.value()));
+    let names: Vec<TokenStream> = names.into_iter().map(|name| unique("pass", name)).collect();
     let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
     let or_empty = |name: Option<LitStr>| name.map_or_else(String::new, |name| name.value());
     let (extends, runtime) = (or_empty(args.extends), or_empty(args.runtime));
@@ -605,6 +615,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     };
     Ok(quote! {
         #item
+
+        #(#names)*
 
         const _: () = {
             use ::relais_plugin_api as api;

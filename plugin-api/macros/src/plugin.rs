@@ -1,8 +1,8 @@
 //! `plugin!`, `operators!`, `additions!`, `evaluators!` and `pipeline!`.
 
 use crate::{
-    register::register,
-    values::{Pairs, text},
+    register::{register, unique, unique_in},
+    values::{Pairs, int, text},
 };
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -98,13 +98,39 @@ pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStrea
     if matches!(without_reference(&table), Expr::Array(array) if array.elems.is_empty()) {
         return Err(syn::Error::new(table.span(), format!("the table is empty: write `&[{ty}::new(…)]`")));
     }
+    let names = if spec == "Operators" { written_operators(&table) } else { Vec::new() };
     Ok(quote! {
+        #(#names)*
+
         const _: () = {
             use ::relais_plugin_api::__private as rt;
             const TABLE: &'static [rt::#ty] = #table;
             #register
         };
     })
+}
+
+/// The operators of a table that name theirs in it: `Operator::new("acme", "Gelu", 1)`, whatever follows. Those that are
+/// constants are compared within their table alone, when it is evaluated.
+fn written_operators(table: &Expr) -> Vec<TokenStream> {
+    let Expr::Array(table) = without_reference(table) else { return Vec::new() };
+    let unique = |mut made: &Expr| {
+        while let Expr::MethodCall(call) = made {
+            made = &call.receiver;
+        }
+        let Expr::Call(call) = made else { return None };
+        let Expr::Path(function) = &*call.func else { return None };
+        let mut path = function.path.segments.iter().rev().map(|part| part.ident.to_string());
+        if path.next()? != "new" || path.next()? != "Operator" {
+            return None;
+        }
+        let mut arguments = call.args.iter();
+        let (domain, name) = (text(arguments.next()?).ok()?, text(arguments.next()?).ok()?);
+        let since = int(arguments.next()?).ok()?;
+        let parts = [&*domain.value(), &*name.value(), since.base10_digits()];
+        Some(unique_in("operator", &parts, name.span()))
+    };
+    table.elems.iter().filter_map(unique).collect()
 }
 
 fn without_reference(expr: &Expr) -> &Expr {
@@ -131,7 +157,10 @@ pub fn pipeline(input: TokenStream) -> syn::Result<TokenStream> {
     }
     let (Some(name), Some(toml)) = (name, toml) else { return Err(syn::Error::new(Span::call_site(), expected)) };
     let register = register(quote!(rt::Spec::Pipeline(&SPEC)), quote!(rt::Item::Pipeline));
+    let once = unique("pipeline", &name);
     Ok(quote! {
+        #once
+
         const _: () = {
             use ::relais_plugin_api::__private as rt;
             const SPEC: rt::PipelineSpec = rt::PipelineSpec { name: #name, toml: #toml };

@@ -2,6 +2,7 @@
 
 mod addition;
 mod attr;
+mod body_text;
 mod call;
 mod evaluation;
 mod kernel;
@@ -347,7 +348,14 @@ impl Operator {
     /// const SILU: Operator = Operator::new("acme", "Silu", 1)
     ///     .body(r#"def @Silu(%x) #[opset = {"": 13}] { %1 = Sigmoid(%x); Mul(%x, %1) }"#);
     /// ```
+    ///
+    /// When the plugin is compiled, its strings and brackets are checked, and that it is one function with operator sets; the
+    /// rest, names, say, in the plugin's tests, by `relais_conformance::check_all` and `relais plugin check`.
+    ///
+    /// # Panics
+    /// In const evaluation, so at compile time, if it has not the form of a function.
     pub const fn body(mut self, body: &'static str) -> Self {
+        body_text::check((self.domain, self.name), body);
         self.body = body;
         self
     }

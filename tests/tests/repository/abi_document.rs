@@ -54,7 +54,7 @@ fn numbers(file: &str, module: &str) -> String {
             doc = format!("{doc} {}", more.trim()).trim().to_owned();
         } else if let Some(constant) = line.strip_prefix("pub const ").filter(|line| !line.starts_with("fn")) {
             let (name, value) = constant.trim_end_matches(';').split_once(" = ").unwrap();
-            let name = name.split(':').next().unwrap();
+            let (name, value) = (name.split(':').next().unwrap(), value.replace('|', "\\|"));
             rows.push(format!("| {value} | `{name}` | {} |\n", without_links(&std::mem::take(&mut doc))));
         } else if line.starts_with("pub const fn") {
             break;

@@ -8,6 +8,7 @@ mod layers;
 mod links;
 mod one_place;
 mod operator_lists;
+mod plugin_api_alone;
 mod reference_pages;
 mod tvm_documents;
 mod workshop;

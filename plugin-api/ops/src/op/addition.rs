@@ -271,14 +271,15 @@ mod tests {
     }
 
     const BASE: Operator = OP
-        .body("def @f(%x) { %x }")
+        .body("def @f(%x) #[opset = {\"\": 13}] { %x }")
         .macs("y0")
         .layouts(&[Layout::new("NC->NC")])
         .properties(&[("a.one", "base"), ("a.two", "base")]);
 
     #[test]
     fn a_part_is_given_by_the_highest_rank_and_the_description_wins_ties() {
-        let [base, macs, body] = [BASE, OP.macs("x0"), OP.body("def @g(%x) { %x }")].map(|op| fields(&op));
+        let [base, macs, body] =
+            [BASE, OP.macs("x0"), OP.body("def @g(%x) #[opset = {\"\": 13}] { %x }")].map(|op| fields(&op));
         let merged = |own, additions: &[(Rank, &[u8])]| merge(&base, own, additions);
         let schema = |merged: &Merged| OpSchema::read(&merged.fields);
         let same = merged(rank(0), &[(rank(0), &macs)]);
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(schema(&same), OpSchema::read(&base));
         let higher = merged(rank(0), &[(rank(1), &macs), (rank(2), &body)]);
         assert_eq!(schema(&higher).macs, "x0");
-        assert_eq!(schema(&higher).body, "def @g(%x) { %x }");
+        assert_eq!(schema(&higher).body, "def @g(%x) #[opset = {\"\": 13}] { %x }");
         assert_eq!(higher.given, [(AddedPart::Body, 1), (AddedPart::Macs, 0)]);
         let chosen = Rank { is_chosen: true, ..Rank::default() };
         assert_eq!(schema(&merged(chosen, &[(rank(9), &macs)])).macs, "y0");

@@ -1,54 +1,56 @@
 use relais_plugin_api::prelude::*;
 
+const MOST: i64 = 3;
+
+/// Options that no pass takes are reported, too.
 #[derive(PassOptions)]
-struct OutOfRange {
+struct Numbers {
     #[option(default = 4, range = 0..=3)]
-    times: u8,
-}
-
-#[derive(PassOptions)]
-struct OutOfType {
-    #[option(default = 256)]
-    times: u8,
-}
-
-#[derive(PassOptions)]
-struct OtherType {
+    out_of_range: u8,
+    #[option(default = 4, range = 0..=MOST)]
+    out_of_a_constant: u8,
+    #[option(default = -1)]
+    out_of_type: u16,
     #[option(default = "one")]
-    times: u8,
+    other_type: i64,
+    #[option(default = 0.5)]
+    with_a_fraction: u8,
+    #[option(default = 1)]
+    without_a_fraction: f64,
+    #[option(default = 1.5, range = 0.0..=1.0)]
+    out_of_floats: f64,
 }
 
 #[derive(PassOptions)]
 enum Style {
     Plain,
+    InColour,
 }
 
 #[derive(PassOptions)]
-struct NoChoice {
+struct Inner {
+    #[option(default = 1)]
+    times: u8,
+}
+
+#[derive(PassOptions)]
+struct Others {
     #[option(default = "fancy")]
-    style: Style,
+    no_choice: Style,
+    #[option(default = ["plain", "fancy"])]
+    no_choices: Vec<Style>,
+    #[option(default = [1, 256])]
+    large_item: Vec<u8>,
+    #[option(default = 1)]
+    no_list: Vec<u8>,
+    #[option(default = 1, name = "renamed")]
+    no_text: String,
+    #[option(default = "")]
+    no_path: std::path::PathBuf,
+    #[option(default = 1)]
+    table: Inner,
 }
 
 config_option! { "acme.depth": i64, default = true, doc = "How deep." }
-
-#[module_pass(name = "acme.OutOfRange")]
-fn out_of_range(_: &mut IRModule, _: &PassCx<'_>, _: &OutOfRange) -> Result<(), PassError> {
-    Ok(())
-}
-
-#[module_pass(name = "acme.OutOfType")]
-fn out_of_type(_: &mut IRModule, _: &PassCx<'_>, _: &OutOfType) -> Result<(), PassError> {
-    Ok(())
-}
-
-#[module_pass(name = "acme.OtherType")]
-fn other_type(_: &mut IRModule, _: &PassCx<'_>, _: &OtherType) -> Result<(), PassError> {
-    Ok(())
-}
-
-#[module_pass(name = "acme.NoChoice")]
-fn no_choice(_: &mut IRModule, _: &PassCx<'_>, _: &NoChoice) -> Result<(), PassError> {
-    Ok(())
-}
 
 fn main() {}

@@ -1,20 +1,21 @@
 use relais_plugin_api::prelude::*;
 
 #[derive(PassOptions)]
-struct Text {
+struct Options {
     #[option(range = 0..=3)]
-    name: String,
-}
-
-#[derive(PassOptions)]
-struct Empty {
+    text: String,
+    #[option(range = 1..)]
+    list: Vec<i64>,
     #[option(range = 3..=0)]
-    times: i64,
-}
-
-#[module_pass(name = "acme.Empty")]
-fn empty(_: &mut IRModule, _: &PassCx<'_>, _: &Empty) -> Result<(), PassError> {
-    Ok(())
+    empty: i64,
+    #[option(range = 1.0..=0.5)]
+    empty_of_floats: f64,
+    #[option(range = 0..=0.5)]
+    floats: i64,
+    #[option(range = 0..=256)]
+    beyond: u8,
+    #[option(range = -1..)]
+    below: u8,
 }
 
 fn main() {}

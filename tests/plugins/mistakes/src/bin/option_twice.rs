@@ -8,9 +8,11 @@ struct Options {
     more: u8,
 }
 
-#[module_pass(name = "acme.Twice")]
-fn twice(_: &mut IRModule, _: &PassCx<'_>, _: &Options) -> Result<(), PassError> {
-    Ok(())
+#[derive(PassOptions)]
+enum Style {
+    InColour,
+    #[option(name = "in_colour")]
+    Colourful,
 }
 
 fn main() {}

@@ -1,26 +1,21 @@
 use relais_plugin_api::prelude::*;
 
 #[derive(PassOptions)]
-struct OtherType {
+struct Options {
     #[option(unit = "bytes")]
     name: String,
-}
-
-#[derive(PassOptions)]
-struct OtherDefault {
+    #[option(unit = "bytes")]
+    sizes: Vec<u64>,
     #[option(default = "64k", unit = "bytes")]
-    memory: u64,
-}
-
-#[derive(PassOptions)]
-struct Negative {
+    no_unit: u64,
+    #[option(default = "64KiB", unit = "bytes", range = 0..=1024)]
+    out_of_range: u64,
+    #[option(default = "8EiB", unit = "bytes")]
+    large: u64,
+    #[option(default = "5GB", unit = "bytes")]
+    out_of_type: u32,
     #[option(unit = "bytes", range = -1..)]
-    memory: i64,
-}
-
-#[module_pass(name = "acme.Negative")]
-fn negative(_: &mut IRModule, _: &PassCx<'_>, _: &Negative) -> Result<(), PassError> {
-    Ok(())
+    negative: i64,
 }
 
 fn main() {}
