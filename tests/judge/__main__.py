@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     add_relais(bodies)
     bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
     bodies.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    add_every(bodies)
     bodies.add_argument("--by", choices=["Inline", "SimplifyInference"], default="Inline", help="the pass")
 
     opsets = add(commands, "opsets", "cases converted to other operator sets are refused, or compute the same", run_opsets)
@@ -289,7 +290,7 @@ def run_checks(options: argparse.Namespace) -> int:
 def run_bodies(options: argparse.Namespace) -> int:
     from judge import bodies
 
-    return bodies.command(relais_of(options), options.models, options.jobs, options.by)
+    return bodies.command(relais_of(options), options.models, options.every, options.jobs, options.by)
 
 
 def run_opsets(options: argparse.Namespace) -> int:

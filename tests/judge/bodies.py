@@ -47,7 +47,7 @@ def defined() -> set[str]:
     return {schema.name for schema in newest if schema.has_function or schema.has_context_dependent_function}
 
 
-def command(relais: Relais, models: Path, n_jobs: int, by: str) -> int:
+def command(relais: Relais, models: Path, every: int, n_jobs: int, by: str) -> int:
     report = Report()
     if by == "SimplifyInference":
         operators, options = sorted(NORMALISATIONS), "{}"
@@ -71,7 +71,7 @@ def command(relais: Relais, models: Path, n_jobs: int, by: str) -> int:
         pipeline.write_text(f'name = "bodies"\nsteps = [{{ pass = "relais.{by}", options = {options} }}]\n')
         asked = Relais(relais.path, [*relais.args, "-p", str(pipeline), "--no-reproducer"], relais.timeout)
         work = functools.partial(judge, asked, operators=frozenset(operators))
-        for done in pool.run(work, cases, n_jobs, sound.CASE_SECONDS):
+        for done in pool.run(work, cases[::every], n_jobs, sound.CASE_SECONDS):
             verdict: Verdict | Died = sound.verdict_of(done.result)
             outcomes[verdict.outcome] += 1
             if verdict.outcome in FAILED:

@@ -1,10 +1,13 @@
 //! Analyses (rule R28): shared by the passes of a run, kept as long as they hold, and the faults of those that lie.
 
 use super::*;
-use relais::pass::{AnalysisUse, Catalogue, RunCx, Verify};
+use relais::{
+    pass::{AnalysisUse, Catalogue, RunCx, Verify},
+    transform::OwnAnalysis,
+};
 use relais_plugin_api::{
-    analysis::SubjectRec,
-    ir::{Lists, NodeId, Users},
+    analysis::{SubjectKind, SubjectRec},
+    ir::{Lists, NodeId, Numbers, Users},
 };
 
 /// A chain of three calls, and another function of one.
@@ -202,6 +205,56 @@ fn r28_passes_of_a_program_ask_for_analyses() {
     });
     let (_, report) = ran_well(&pass, &chain());
     assert_eq!(used(&report, "relais.Users"), [2, 0, 0]);
+}
+
+#[test]
+fn r28_a_program_has_analyses_of_its_own() {
+    let lists = |of: usize| Lists::new().with("n", &Numbers::from(vec![of as i64]));
+    let calls =
+        OwnAnalysis::new("own.Calls", SubjectKind::FUNCTION, &[("n", "how many calls there are")], move |of, cx| {
+            let users = cx.analysis("Users", of, false)?.expect("it was computed");
+            assert!(users.lists().narrow("users").is_some());
+            Ok(lists(of.as_function().expect("it is of functions").all_bindings().count()))
+        });
+    let mut library = PassLibrary::new(&*REGISTRY);
+    library.register_analysis(calls.clone().of_structure().documented("Calls."));
+    let ask = |name: &'static str| {
+        Pass::function("own.Ask", 0, move |f, _, cx| {
+            let found = cx.analysis(name, &SubjectRec::function(f), false)?.expect("it was computed");
+            assert!(found.lists().wide("n").is_some_and(|n| [1, 3].contains(&n[0])));
+            Ok(None)
+        })
+    };
+    let run = |library: &PassLibrary<'_>, passes: Vec<Pass>| {
+        Pass::sequence("s", passes).run_with(library, &chain(), &ManagerOptions::default())
+    };
+    let (_, report) = run(&library, vec![ask("Calls"), ask("own.Calls")]).unwrap();
+    assert_eq!(used(&report, "own.Calls"), [2, 2, 0]);
+    let facts = Catalogue::analysis(&library, "Calls").unwrap();
+    assert_eq!((facts.name.as_str(), facts.doc.as_str(), facts.plugin.as_str()), ("own.Calls", "Calls.", ""));
+    // Two of one name, one that a plugin has, a short name for two, and one that gives other lists.
+    library.register_analysis(calls);
+    let said = |library: &PassLibrary<'_>, name: &'static str| match run(library, vec![ask(name)]) {
+        Err(RunError::Failed(failure)) => failure.to_string(),
+        _ => panic!("`{name}` fails"),
+    };
+    assert!(said(&library, "Calls").contains("own.Calls"), "{}", said(&library, "Calls"));
+    for (name, asked) in
+        [("acme.Depth", "acme.Depth"), ("own.Users", "Users"), ("own.Other", "Other"), ("own.Panics", "Panics")]
+    {
+        let mut library = PassLibrary::new(&*REGISTRY);
+        let is_bad = name == "own.Panics";
+        library.register_analysis(OwnAnalysis::new(name, SubjectKind::FUNCTION, &[("m", "")], move |_, _| {
+            assert!(!is_bad, "told to panic");
+            Ok(lists(1))
+        }));
+        let says = match asked {
+            "Other" => "gave the lists `n`, and its record declares `m`",
+            "Panics" => "told to panic",
+            asked => asked,
+        };
+        assert!(said(&library, asked).contains(says), "{name}: {}", said(&library, asked));
+    }
 }
 
 #[test]
