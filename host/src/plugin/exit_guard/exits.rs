@@ -1,5 +1,5 @@
 //! The functions of C that end a process without exit functions: a program that has its own gives libraries these, so that a
-//! plugin that calls one is named. A system call of its own is seen by nobody in the process.
+//! plugin that calls one is named. A system call of its own goes unseen.
 
 use std::{ffi::c_int, sync::OnceLock};
 
