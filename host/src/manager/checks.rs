@@ -36,6 +36,12 @@ fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
     (was.kind, was.aux, was.b, was.c) != (is.kind, is.aux, is.b, is.c)
 }
 
+/// Whether a function imports another version of an operator set than it did.
+pub(super) fn is_reversioned(old: &Function, new: &Function) -> bool {
+    let now = new.opset_imports();
+    old.opset_imports().iter().any(|(domain, was)| now.iter().any(|(other, is)| other == domain && is != was))
+}
+
 /// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
 /// relations. An error of the same operator that the function already had is not attributed to the pass; for a new
 /// function, into which calls may have moved, one that any function had. Returns how many calls and conditionals there are.
@@ -54,6 +60,8 @@ pub(super) fn made_calls(
     // Then a reference that was one may be none.
     let is_redeclared =
         old.is_some_and(|old| !new.continues(old) || old.attr_recs(old.root()) != new.attr_recs(new.root()));
+    // Then every call is one of another operator set.
+    let is_reversioned = old.is_some_and(|old| is_reversioned(old, new));
     let refers = |id: NodeId| new.attr_recs(id).iter().any(|rec| rec.kind == attr_kind::REF);
     let (mut checker, mut n_calls) = (CallChecker::default(), 0);
     for id in new.all_bindings() {
@@ -66,7 +74,7 @@ pub(super) fn made_calls(
                 format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
             return Err(PassError::new(why).code(CallRule::Types.code()).at(id));
         }
-        if kind != kind::CALL || !(is_made(old, new, id) || is_redeclared && refers(id)) {
+        if kind != kind::CALL || !(is_reversioned || is_made(old, new, id) || is_redeclared && refers(id)) {
             continue;
         }
         let Some(op) = new.call(id).and_then(CallView::op) else { continue };

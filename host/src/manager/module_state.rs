@@ -297,8 +297,10 @@ fn settle(
     let mut relations = WithFunctions { relations: catalogue.relations(), globals: before };
     let Inferred { n_changed, faults, overruled } = match (stated, old) {
         (PassTypes::Believed, _) => infer_function(function, &mut relations, Coverage::Missing),
-        (PassTypes::Checked, Some(old)) => infer_changes(function, old, &mut relations),
-        (PassTypes::Checked, None) => infer_function(function, &mut relations, Coverage::Everything),
+        (PassTypes::Checked, Some(old)) if !checks::is_reversioned(old, function) => {
+            infer_changes(function, old, &mut relations)
+        }
+        (PassTypes::Checked, _) => infer_function(function, &mut relations, Coverage::Everything),
     };
     operator_fault(name, function, &relations, &faults)?;
     let n_calls = checks::made_calls(name, function, before, &mut relations, &faults);

@@ -121,6 +121,22 @@ fn c16_a_function_keeps_the_attributes_that_its_calls_refer_to() {
 }
 
 #[test]
+fn c16_calls_are_held_against_the_operator_set_that_a_pass_imports() {
+    // From 13 on, the axes of `Squeeze` are an argument.
+    let module = parse(
+        "def @main(%x: Tensor[(1, 2), float32]) -> (%y) #[opset = {\"\": 12}] { %y = Squeeze(%x, axes = [0]); %y }\n",
+    );
+    let import = |version: i64| {
+        run(&module, move |module| {
+            module.function_mut("main").expect("it is there").set_opset_imports(&[("", version)])
+        })
+    };
+    assert!(import(11).is_ok());
+    let said = import(13).map(drop).unwrap_err();
+    assert!(said.contains("`Squeeze` that is wrong: it has no attribute `axes`"), "{said}");
+}
+
+#[test]
 fn types_that_a_pass_states_do_not_count_against_those_that_are_inferred() {
     let module = parse(MODULE);
     let type_of = |module: &IRModule, at: usize| {
