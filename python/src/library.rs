@@ -124,6 +124,30 @@ impl OwnItems {
     }
 }
 
+/// Adds an item in place of the one of its name; returns what it replaces. `named` returns an item's name and the module of
+/// Python that registered it.
+///
+/// # Errors
+/// Returns the other module that registered an item of this name, unless that is to be replaced.
+fn put<T>(
+    all: &Mutex<Vec<Arc<T>>>,
+    new: T,
+    is_override: bool,
+    named: impl Fn(&T) -> (&String, &String),
+) -> Result<Vec<Arc<T>>, String> {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let (name, module) = named(&new);
+    let is_same = |own: &Arc<T>| named(own).0 == name;
+    match all.iter().find(|own| is_same(own) && named(own).1 != module && !is_override) {
+        Some(other) => Err(named(other).1.clone()),
+        None => {
+            let replaced = all.extract_if(.., |own| is_same(own)).collect();
+            all.push(Arc::new(new));
+            Ok(replaced)
+        }
+    }
+}
+
 /// Makes a pass known by its name; one that the same module registered is replaced.
 pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> PyResult<()> {
     let (name, module) = (new.pass.info().name.clone(), new.module.clone());
@@ -140,18 +164,7 @@ pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> Py
     {
         return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
     }
-    let is_same = |own: &Arc<Registered>| own.pass.info().name == name;
-    let replaced: Result<Vec<_>, String> = {
-        let mut own = own();
-        match own.iter().find(|own| is_same(own) && own.module != module && !is_override) {
-            Some(other) => Err(other.module.clone()),
-            None => {
-                let replaced = own.extract_if(.., |own| is_same(own)).collect();
-                own.push(Arc::new(new));
-                Ok(replaced)
-            }
-        }
-    };
+    let replaced = put(&OWN, new, is_override, |own| (&own.pass.info().name, &own.module));
     match replaced {
         Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
         // A pass may hold objects of Python, whose finalizers run here.
@@ -174,20 +187,8 @@ pub(crate) fn register_analysis(py: Python<'_>, new: RegisteredAnalysis, is_over
             if facts.plugin.is_empty() { "the host".to_owned() } else { format!("the plugin `{}`", facts.plugin) };
         return conflict(&other, "choose another prefix");
     }
-    let is_same = |own: &Arc<RegisteredAnalysis>| own.analysis.info().name == name;
-    let other = {
-        let mut own = analyses();
-        let other = own.iter().find(|own| is_same(own) && own.module != module && !is_override);
-        match other.map(|other| other.module.clone()) {
-            Some(other) => Err(other),
-            None => {
-                let replaced: Vec<_> = own.extract_if(.., |own| is_same(own)).collect();
-                own.push(Arc::new(new));
-                Ok(replaced)
-            }
-        }
-    };
-    match other {
+    let replaced = put(&ANALYSES, new, is_override, |own| (&own.analysis.info().name, &own.module));
+    match replaced {
         Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
         // It may hold objects of Python, whose finalizers run here.
         Ok(replaced) => {

@@ -128,11 +128,10 @@ pub fn explain_shortened_files() {
     extern "C" fn explain(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a file was shortened by another process while it was in use\n  \
             help: run again, and leave the model and its data alone meanwhile\n";
-        // SAFETY: both may be called in a signal handler, and the message is never freed. The system call, and not `_exit`, of
-        // which a host may have one of its own.
+        // SAFETY: both may be called in a signal handler, and the message is never freed.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            libc::syscall(libc::SYS_exit_group, 1);
+            libc::_exit(1);
         }
     }
     // SAFETY: an empty action is valid, and the handler calls only functions that handlers may call.

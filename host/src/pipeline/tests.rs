@@ -502,7 +502,9 @@ fakes = { version = ">=1, <3", passes = ["acme.P"] }
     let first = parse(text).unwrap().resolve(&fakes).unwrap().print();
     let second = parse(&first).unwrap_or_else(|faults| panic!("{first}\n{faults}")).resolve(&fakes).unwrap().print();
     assert_eq!(first, second);
-    for part in ["max_rounds = 2", "com.acme::Gate", "], name = \"seq\", opt_level = 1, required = [\"acme.P\"] }"] {
+    for part in
+        ["max_rounds = 2", "com.acme::Gate", "], name = \"seq\", opt_level = 1, required = [{ pass = \"acme.P\""]
+    {
         assert!(first.contains(part), "{first}");
     }
 }

@@ -2,13 +2,8 @@
 //! can be returned must not go unnoticed.
 #![expect(unsafe_code, reason = "the C library's exit functions, and the stack of the thread that calls them")]
 
-#[cfg(target_os = "linux")]
-mod exits;
 #[cfg(windows)]
 mod windows;
-
-#[cfg(target_os = "linux")]
-use exits::leave;
 
 #[cfg(windows)]
 use windows::library_of;
@@ -41,13 +36,6 @@ static REGISTER: std::sync::Once = std::sync::Once::new();
 
 /// The exit status of a process that a plugin ended.
 const STATUS: i32 = 70;
-
-/// Ends the process at once, without exit functions.
-#[cfg(not(target_os = "linux"))]
-fn leave(status: i32) -> ! {
-    // SAFETY: it may be called at any time.
-    unsafe { libc::_exit(status) }
-}
 
 /// A text that another place keeps.
 #[derive(Clone, Copy)]
@@ -202,19 +190,14 @@ pub(super) fn with_culprit(address: Option<usize>, body: impl FnOnce(&str)) -> b
     culprit.map(|plugin| body(plugin)).is_some()
 }
 
-/// From now on, a plugin that ends the process without exit functions is named, where it calls a function of C for that.
-#[cfg(target_os = "linux")]
-pub(super) fn watch_exits() {
-    exits::watch(at_exit);
-}
-
 /// Ends the process with a message, since a plugin's code does not return.
 pub(crate) fn end_process(message: &str) -> ! {
     use std::io::Write;
     crate::files::abandon();
     // Nothing can be reported when standard error is closed.
     let _ = std::io::stderr().write_all(message.as_bytes());
-    leave(STATUS)
+    // SAFETY: ends the process at once, without exit functions.
+    unsafe { libc::_exit(STATUS) }
 }
 
 #[cfg(not(windows))]
@@ -233,7 +216,8 @@ extern "C" fn at_exit() {
     // Nothing can be reported when standard error is closed.
     let _ = stderr.write_all(message(&running, culprit).as_bytes());
     let _ = stderr.flush();
-    leave(STATUS)
+    // SAFETY: ends the process at once, without further exit functions.
+    unsafe { libc::_exit(STATUS) };
 }
 
 /// Names the plugin that ended the process, if it is known, otherwise those that run; and the plugins that called it.

@@ -60,7 +60,7 @@ fn different(here: &Path, args: &str) -> Vec<String> {
 fn a_pipeline_runs_locked_as_it_was_locked() {
     let here = here("same", &["mark"]);
     let said = relais(&here, "lock -p p.toml").expect_success().stdout;
-    assert!(said.starts_with("`relais.lock` locks the pipeline `p` and 5 plugins\n  mark 0.1.0\n"), "{said}");
+    assert!(said.starts_with("`relais.lock` locks the pipeline `p` and 6 plugins\n  mark 0.1.0\n"), "{said}");
     let first = fs::read_to_string(here.join("relais.lock")).unwrap();
     relais(&here, "lock -p p.toml -o again.lock").expect_success();
     assert_eq!(first, fs::read_to_string(here.join("again.lock")).unwrap());
