@@ -593,8 +593,10 @@ impl Catalogue for PassLibrary<'_> {
     }
 
     fn analysis(&self, name: &str) -> Result<AnalysisFacts, NoPass> {
-        let provider =
-            |facts: &AnalysisFacts| if facts.plugin.is_empty() { PROGRAM.to_owned() } else { facts.plugin.clone() };
+        let provider = |facts: &AnalysisFacts| match facts.plugin.as_str() {
+            "" => "the host".to_owned(),
+            plugin => format!("plugin `{plugin}`"),
+        };
         let own: Vec<&AnalysisFacts> =
             self.analyses.iter().map(|own| &own.facts).filter(|facts| is_named(&facts.name, name)).collect();
         let exact = own.iter().filter(|facts| facts.name == name).count();
@@ -608,7 +610,9 @@ impl Catalogue for PassLibrary<'_> {
                 Err(NoPass::Conflict(vec![PROGRAM.to_owned(), provider(&other)]))
             }
             (_, _) if exact > 1 => Err(NoPass::Conflict(vec![PROGRAM.to_owned(); exact])),
-            (own, _) if exact == 1 => Ok(own.iter().find(|facts| facts.name == name).map_or(own[0], |own| own).clone()),
+            (own, _) if exact == 1 => {
+                Ok(own.iter().find(|facts| facts.name == name).copied().unwrap_or(own[0]).clone())
+            }
             ([one], Err(NoPass::Unknown(_))) => Ok((*one).clone()),
             (own, found) => {
                 let candidate =

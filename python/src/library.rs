@@ -165,14 +165,9 @@ pub(crate) fn register(py: Python<'_>, new: Registered, is_override: bool) -> Py
         return conflict(&format!("the plugin `{}`", facts.plugin), "choose another prefix");
     }
     let replaced = put(&OWN, new, is_override, |own| (&own.pass.info().name, &own.module));
-    match replaced {
-        Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
-        // A pass may hold objects of Python, whose finalizers run here.
-        Ok(replaced) => {
-            drop(replaced);
-            Ok(())
-        }
-    }
+    let help = "rename one of them, or replace it by `override=True`";
+    // A pass may hold objects of Python, whose finalizers run here.
+    replaced.map(drop).or_else(|other| conflict(&format!("`{other}`"), help))
 }
 
 /// Makes an analysis known by its name; one that the same module registered is replaced.
@@ -188,14 +183,9 @@ pub(crate) fn register_analysis(py: Python<'_>, new: RegisteredAnalysis, is_over
         return conflict(&other, "choose another prefix");
     }
     let replaced = put(&ANALYSES, new, is_override, |own| (&own.analysis.info().name, &own.module));
-    match replaced {
-        Err(other) => conflict(&format!("`{other}`"), "rename one of them, or replace it by `override=True`"),
-        // It may hold objects of Python, whose finalizers run here.
-        Ok(replaced) => {
-            drop(replaced);
-            Ok(())
-        }
-    }
+    let help = "rename one of them, or replace it by `override=True`";
+    // It may hold objects of Python, whose finalizers run here.
+    replaced.map(drop).or_else(|other| conflict(&format!("`{other}`"), help))
 }
 
 /// Forgets an analysis of the program.

@@ -15,7 +15,7 @@
 //! 8. `names`: names by number: each is hashed once, and compared by number from then on
 //! 9. `read`: reading: from the bytes of a model to an `IRModule`, without a copy of any weight
 //! 10. `strip`: leaving out what a model says about itself and does not compute with
-//! 11. `valid`: which models no reader of the format takes, whatever their operators are
+//! 11. `valid`: the models that readers of the format refuse, whatever their operators are
 //! 12. `write`: writing: anything that no pass touched is written byte for byte as it was read
 
 mod encode;

@@ -3,6 +3,7 @@
 use super::{
     error::Result,
     meta,
+    read::FIRST_WITH_OPSETS,
     schema::{attribute, function, graph, model, node},
     wire::{Part, Scan},
 };
@@ -10,7 +11,7 @@ use relais_plugin_api::ir::{Function, ModuleAttr, Walk, WalkStep};
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
 /// The versions of the format whose models import operator sets, up to that of `onnx` 1.23.
-const IR_VERSIONS: RangeInclusive<i64> = 3..=14;
+const IR_VERSIONS: RangeInclusive<i64> = FIRST_WITH_OPSETS..=14;
 
 /// How many graphs deep a graph may be in a model: protobuf reads messages in messages to a depth of 100, a graph is three
 /// deeper than the one around it, and the size of an output is the deepest part of a graph.
@@ -63,7 +64,8 @@ pub fn attr_fault(attr: &ModuleAttr) -> Option<String> {
         (meta::MODEL_METADATA, _) => text_fault(),
         (meta::FIELD, number) => {
             let is_free = |number: &u32| !is_once(*number) && !PARTS.contains(number);
-            let number: Option<u32> = number.parse().ok().filter(is_free);
+            // As the reader writes it: not `+101`, nor `0101`.
+            let number = number.parse().ok().filter(|known: &u32| known.to_string() == number).filter(is_free);
             let is_one = |bytes: &[u8]| {
                 let mut scan = Scan::new(bytes, 0);
                 let first = scan.field().ok().flatten().map(|field| field.number);

@@ -45,17 +45,20 @@ pub(super) fn is_reversioned(old: &Function, new: &Function) -> bool {
 /// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
 /// relations. An error of the same operator that the function already had is not attributed to the pass; for a new
 /// function, into which calls may have moved, one that any function had. Returns how many calls and conditionals there are.
-pub(super) fn made_calls(
+///
+/// `relations` are those for this function; `others` returns some for another one, which may import another operator set.
+pub(super) fn made_calls<'a>(
     name: &str,
     new: &Function,
     before: &Globals<'_>,
     relations: &mut dyn TypeRelations,
+    others: &dyn Fn() -> Box<dyn TypeRelations + 'a>,
     type_faults: &[TypeFault],
 ) -> Result<u64, PassError> {
     let old = before.get(name).and_then(|old| old.function()).map(|old| &**old);
-    let any_earlier = |has: &mut dyn FnMut(&Function) -> bool| match old {
-        Some(old) => has(old),
-        None => before.values().filter_map(|earlier| earlier.function()).any(|earlier| has(earlier)),
+    let any_earlier = |has: &dyn Fn(&Function, &mut dyn TypeRelations) -> bool| match old {
+        Some(old) => has(old, &mut *others()),
+        None => before.values().filter_map(|earlier| earlier.function()).any(|earlier| has(earlier, &mut *others())),
     };
     // Then a reference that was one may be none.
     let is_redeclared =
@@ -68,7 +71,7 @@ pub(super) fn made_calls(
         let kind = new.kind(id);
         n_calls += u64::from(matches!(kind, kind::CALL | kind::IF));
         if let Some(why) = branch_contradiction(new, id)
-            && !any_earlier(&mut |f| has_contradiction(f, relations))
+            && !any_earlier(&has_contradiction)
         {
             let why =
                 format!("before version 11 the branches of `If` give the same shapes, and it leaves others: {why}");
@@ -81,7 +84,7 @@ pub(super) fn made_calls(
         let Err(fault) = checker.check(new, relations, id, op) else { continue };
         let rec = new.op(op);
         let operator = (new.str(rec.domain), new.str(rec.name));
-        if fault.broken.is_some() || !any_earlier(&mut |f| had_fault(f, relations, operator, fault.rule)) {
+        if fault.broken.is_some() || !any_earlier(&|f, relations| had_fault(f, relations, operator, fault.rule)) {
             return Err(refused(new, op, &fault).at(id));
         }
     }
@@ -89,7 +92,10 @@ pub(super) fn made_calls(
     let Some(TypeFault { node, error }) = refusal else { return Ok(n_calls) };
     let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(n_calls) };
     // A program that already had errors may have them in other calls too.
-    if any_earlier(&mut |f| !infer_function(&mut f.clone(), relations, Coverage::Everything).faults.is_empty()) {
+    let has_errors = |f: &Function, relations: &mut dyn TypeRelations| {
+        !infer_function(&mut f.clone(), relations, Coverage::Everything).faults.is_empty()
+    };
+    if any_earlier(&has_errors) {
         return Ok(n_calls);
     }
     Err(refused(new, op, &CallFault::new(CallRule::Types, error)).at(*node))

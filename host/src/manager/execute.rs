@@ -289,7 +289,10 @@ impl<'a> Machine<'a> {
             Some(Taken { types, is_alike, overruled }) => {
                 if let Some(why) = overruled {
                     let what = format!("`{}` states a type that cannot be: {why}, which counts", facts.name);
-                    self.report.warnings.push(what);
+                    // Once, in however many rounds.
+                    if !self.report.warnings.contains(&what) {
+                        self.report.warnings.push(what);
+                    }
                 }
                 (Fate::Changed, types, is_alike)
             }

@@ -303,7 +303,10 @@ fn settle(
         (PassTypes::Checked, _) => infer_function(function, &mut relations, Coverage::Everything),
     };
     operator_fault(name, function, &relations, &faults)?;
-    let n_calls = checks::made_calls(name, function, before, &mut relations, &faults);
+    let others = || -> Box<dyn TypeRelations + '_> {
+        Box::new(WithFunctions { relations: catalogue.relations(), globals: before })
+    };
+    let n_calls = checks::made_calls(name, function, before, &mut relations, &others, &faults);
     let n_calls = n_calls.map_err(|error| error.in_function(name))?;
     for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);

@@ -13,7 +13,7 @@ impl Text {
         Self { bytes: [0; 1024], len: 0 }
     }
 
-    /// Appends a piece, unless there is no room for it.
+    /// Appends a piece if there is room for it.
     pub const fn push(mut self, piece: &str) -> Self {
         let piece = piece.as_bytes();
         if piece.len() > self.bytes.len() - self.len {

@@ -79,6 +79,8 @@ fn c16_module_attributes_are_those_that_a_model_can_have() {
         (vec![ModuleAttr::bytes("field:101", &raw[..2])], "it is not an encoded field"),
         (vec![ModuleAttr::bytes("field:7", b"\x3a\x00")], "it is not an encoded field"),
         (vec![ModuleAttr::bytes("field:x", &raw)], "it is not an encoded field"),
+        (vec![ModuleAttr::bytes("field:+101", &raw)], "it is not an encoded field"),
+        (vec![ModuleAttr::bytes("field:0101", &raw)], "it is not an encoded field"),
     ] {
         let said = with(&bad).map(drop).expect_err(why);
         assert!(said.starts_with("pass `my.Changes`") && said.contains(why), "{bad:?}: {said}");

@@ -174,7 +174,7 @@ fn r28_intervals_are_those_of_the_place() {
     let of = |name: &str| ranges.iter().find(|(own, _)| own == name).unwrap().1;
     assert_eq!(["i", "t", "j", "k", "m"].map(of), [(0, 9), (0, 90), (0, 9), (0, 99), (0, 6)]);
     assert_eq!((of("l"), of("h")), ((1, 50), (1, 5)), "where `%k` is below 50, and `%j` below 5");
-    assert_eq!(of("a"), (i64::MIN, i64::MAX), "memory is no number");
+    assert_eq!(of("a"), (i64::MIN, i64::MAX), "memory is not a number");
 }
 
 #[test]
