@@ -17,7 +17,7 @@ pub(crate) fn watch() {
         consts::{SIGHUP, SIGINT, SIGTERM},
         flag,
         iterator::Signals,
-        low_level::{exit, signal_name},
+        low_level::signal_name,
     };
     use std::{fs, io::Write, sync::Arc, thread};
 
@@ -28,7 +28,7 @@ pub(crate) fn watch() {
     relais::plugin::name_crashes();
     end_with_parent(own_standard_input, || {
         files::abandon();
-        exit(1);
+        files::leave(1);
     });
     let _ = flag::register(SIGXFSZ, Arc::default());
     // A signal that the parent process ignores, as `nohup` does, stays ignored.
@@ -42,7 +42,7 @@ pub(crate) fn watch() {
                 files::abandon();
                 let name = signal_name(signal).unwrap_or("a signal");
                 let _ = writeln!(std::io::stderr(), "error: ended by {name}");
-                exit(128 + signal);
+                files::leave(128 + signal);
             }
         };
         thread::Builder::new().name("signals".into()).spawn(wait)
@@ -72,7 +72,7 @@ pub(crate) fn watch() {
         |input| input,
         || {
             files::abandon();
-            std::process::exit(1);
+            files::leave(1);
         },
     );
 }

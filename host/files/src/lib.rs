@@ -18,11 +18,13 @@
 //! 2. `place`: the destination of a file, and whether it may be written
 //! 3. `sweep`: files left behind by killed processes
 //! 4. `draft`: files under another name, on their way to their own
-//! 5. `mapped`: files as immutable bytes: small ones are read, large ones mapped into memory
-//! 6. `side_file`: the side file of a text: large constants, in the safetensors format
-//! 7. `text`: the text form of a module, and the side file of its large constants
+//! 5. `leave`: the end of the process, at once
+//! 6. `mapped`: files as immutable bytes: small ones are read, large ones mapped into memory
+//! 7. `side_file`: the side file of a text: large constants, in the safetensors format
+//! 8. `text`: the text form of a module, and the side file of its large constants
 
 mod draft;
+mod leave;
 pub mod mapped;
 mod place;
 mod side_file;
@@ -31,6 +33,7 @@ mod sweep;
 mod text;
 
 pub use draft::{FileSet, NewFolder, abandon};
+pub use leave::leave;
 pub use place::{Destination, FileError, Why, WriteTarget, is_same_file};
 pub use side_file::{SideFileError, open_side_file, side_path};
 pub use standard_output::reserve_standard_output;

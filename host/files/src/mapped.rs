@@ -1,6 +1,7 @@
 //! Files as immutable bytes: small ones are read, large ones mapped into memory.
 #![expect(unsafe_code, reason = "mapping a file is unsafe: another process may change it")]
 
+use crate::leave;
 use abi_stable::std_types::{ROption, RSlice, RStr, RString};
 use memmap2::Mmap;
 use relais_plugin_api::{
@@ -128,11 +129,11 @@ pub fn explain_shortened_files() {
     extern "C" fn explain(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a file was shortened by another process while it was in use\n  \
             help: run again, and leave the model and its data alone meanwhile\n";
-        // SAFETY: both may be called in a signal handler, and the message is never freed.
+        // SAFETY: it may be called in a signal handler, and the message is never freed.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            libc::_exit(1);
         }
+        leave(1);
     }
     // SAFETY: an empty action is valid, and the handler calls only functions that handlers may call.
     unsafe {

@@ -2,12 +2,15 @@
 //! can be returned must not go unnoticed.
 #![expect(unsafe_code, reason = "the C library's exit functions, and the stack of the thread that calls them")]
 
+#[cfg(target_os = "linux")]
+mod exits;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(windows)]
 use windows::library_of;
 
+use crate::files::leave;
 use relais_plugin_api::{
     boundary::{abi::PassObject, instrument::InstrumentObject},
     diagnostics::PassError,
@@ -190,34 +193,62 @@ pub(super) fn with_culprit(address: Option<usize>, body: impl FnOnce(&str)) -> b
     culprit.map(|plugin| body(plugin)).is_some()
 }
 
+/// From now on, a plugin that ends the process without exit functions is named, where it calls a function of C for that.
+#[cfg(target_os = "linux")]
+pub(super) fn watch_exits() {
+    exits::watch(at_once);
+}
+
 /// Ends the process with a message, since a plugin's code does not return.
 pub(crate) fn end_process(message: &str) -> ! {
     use std::io::Write;
     crate::files::abandon();
     // Nothing can be reported when standard error is closed.
     let _ = std::io::stderr().write_all(message.as_bytes());
-    // SAFETY: ends the process at once, without exit functions.
-    unsafe { libc::_exit(STATUS) }
+    leave(STATUS)
 }
 
 #[cfg(not(windows))]
 extern "C" fn at_exit() {
-    use std::io::Write;
     // The locks are held for moments only; who ended the process does not hold them.
     let (Ok(running), Ok(loaded)) = (RUNNING.lock(), LOADED.lock()) else { return };
     let mut frames = Frames::default();
     stack(&mut frames);
     let culprit = frames.bases().find_map(|base| loaded.get(&base));
-    if culprit.is_none() && running.is_empty() {
-        return;
+    if culprit.is_some() || !running.is_empty() {
+        end_for(&running, culprit);
     }
+}
+
+/// Like [`at_exit`], but other code than plugins' may end the process so, in a handler of a signal, too: a plugin is named only
+/// if its code is on this thread's stack, and a lock is not waited for long.
+#[cfg(target_os = "linux")]
+fn at_once() {
+    let locked = (0..100).find_map(|_| {
+        let locked = RUNNING.try_lock().ok().zip(LOADED.try_lock().ok());
+        if locked.is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        locked
+    });
+    let Some((running, loaded)) = locked else { return };
+    let mut frames = Frames::default();
+    stack(&mut frames);
+    if let Some(culprit) = frames.bases().find_map(|base| loaded.get(&base)) {
+        end_for(&running, Some(culprit));
+    }
+}
+
+/// Ends the process with a message that names the plugin.
+#[cfg(not(windows))]
+fn end_for(running: &BTreeMap<u64, Arc<str>>, culprit: Option<&Arc<str>>) -> ! {
+    use std::io::Write;
     crate::files::abandon();
     let mut stderr = std::io::stderr().lock();
     // Nothing can be reported when standard error is closed.
-    let _ = stderr.write_all(message(&running, culprit).as_bytes());
+    let _ = stderr.write_all(message(running, culprit).as_bytes());
     let _ = stderr.flush();
-    // SAFETY: ends the process at once, without further exit functions.
-    unsafe { libc::_exit(STATUS) };
+    leave(STATUS)
 }
 
 /// Names the plugin that ended the process, if it is known, otherwise those that run; and the plugins that called it.

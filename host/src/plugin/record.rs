@@ -326,6 +326,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut instruments = Vec::new();
     let mut pipelines = Vec::new();
     let mut analyses = Vec::new();
+    let mut needs = BoundaryVersion::default();
     let mut offset = 0;
     while let Some(skip) = section[offset..].iter().position(|&byte| byte != 0) {
         offset += skip;
@@ -359,6 +360,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
             record_kind::ANALYSIS => analyses.push(read_analysis(fields).map_err(malformed)?),
+            record_kind::NEEDS => needs = needs.max(read_needs(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // An item of a later version: the rest of the file is still good.
             _ => {}
@@ -376,7 +378,8 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
     }
-    let plugin = plugin.ok_or(RecordError::NoPlugin)?;
+    let mut plugin = plugin.ok_or(RecordError::NoPlugin)?;
+    plugin.needs = plugin.needs.max(needs);
     let names = passes.iter().flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases));
     let mut names = names.chain(analyses.iter().map(|analysis| &analysis.name));
     let reserved = names.find(|name| name.starts_with(OWN_NAMESPACE) && !plugin.name.starts_with(OWN_PLUGINS));
@@ -397,6 +400,19 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     pipelines.sort_by(|a, b| a.name.cmp(&b.name));
     analyses.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Records { plugin, passes, operators, additions, evaluators, options, instruments, pipelines, analyses })
+}
+
+/// The version that a function of the plugin needs.
+fn read_needs(fields: &[u8]) -> Result<BoundaryVersion, Malformed> {
+    let mut needs = BoundaryVersion::default();
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            plugin_tag::NEEDS => needs = BoundaryVersion::decode(field.array()?),
+            _ => field.skip()?,
+        }
+    }
+    Ok(needs)
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {

@@ -182,7 +182,7 @@ impl Refusal {
             Self::Record(_) => "build or copy it again".into(),
             Self::Boundary { plugin, .. } if *plugin > BOUNDARY => format!(
                 "update the host: `cargo install relais-opt`; or build the plugin with the feature `api-{}-{}` of \
-                 `relais-plugin-api`, if it uses nothing newer",
+                 `relais-plugin-api`, if it can do without what is newer",
                 BOUNDARY.major, BOUNDARY.minor
             ),
             Self::Boundary { .. } => change(),

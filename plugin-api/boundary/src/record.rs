@@ -5,7 +5,7 @@ mod kinds;
 mod tags;
 
 pub use kinds::{Depends, Level, Phase};
-pub use relais_ir::wire::MAX_LEN;
+pub use relais_ir::wire::{FORMAT, HEADER, MAGIC, MAX_LEN};
 pub use relais_ops::{op::tags::*, version::BoundaryVersion};
 pub use tags::*;
 
@@ -25,12 +25,6 @@ use relais_ops::{
     version::needs,
 };
 
-/// The first bytes of a record.
-pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
-/// The format of records that this version writes, and the newest it reads.
-pub const FORMAT: u32 = 1;
-/// Bytes of a record before its fields: magic, format, kind, length of the fields, zero, checksum of the fields.
-pub const HEADER: usize = 32;
 /// The name of the section that contains the records (ELF, PE). It must not begin with `.rela`, which GNU ld takes for
 /// relocations.
 pub const SECTION: &str = ".passrec";
@@ -39,9 +33,13 @@ pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
 pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 3, patch: 0 };
-/// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
-/// crate names, and [`BOUNDARY`] if none is selected.
-pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-3"), [0, 3, 0])], BOUNDARY);
+/// The least version of the boundary that the plugins of this build need: the newest one that a feature `api-…` of this
+/// crate names. If none is selected, the first of the series where files say what the linked code needs besides (see
+/// [`relais_ops::needs`]), and [`BOUNDARY`] elsewhere.
+pub const NEEDS: BoundaryVersion = needs(
+    &[(cfg!(feature = "api-0-3"), [0, 3, 0])],
+    if relais_ops::needs::IS_LINKED { BOUNDARY.first_compatible() } else { BOUNDARY },
+);
 /// The version of this crate.
 pub const API: &str = env!("CARGO_PKG_VERSION");
 /// The compiler of this build.
@@ -237,14 +235,14 @@ impl Spec<'_> {
     const fn write(self, w: &mut Writer<'_>) {
         match self {
             Self::Plugin(spec, fingerprint) => {
-                let start = begin(w, record_kind::PLUGIN);
+                let start = w.begin_record(record_kind::PLUGIN);
                 plugin(w, spec, fingerprint);
-                end(w, start);
+                w.end_record(start);
             }
             Self::Pass(spec) => {
-                let start = begin(w, record_kind::PASS);
+                let start = w.begin_record(record_kind::PASS);
                 pass(w, spec);
-                end(w, start);
+                w.end_record(start);
             }
             Self::Operators(operators) => {
                 let mut i = 0;
@@ -254,9 +252,9 @@ impl Spec<'_> {
                         once(key(&operators[i]), key(&operators[j]), "");
                         j += 1;
                     }
-                    let start = begin(w, record_kind::OPERATOR);
+                    let start = w.begin_record(record_kind::OPERATOR);
                     operator(w, &operators[i]);
-                    end(w, start);
+                    w.end_record(start);
                     i += 1;
                 }
             }
@@ -270,12 +268,12 @@ impl Spec<'_> {
                         }
                         j += 1;
                     }
-                    let start = begin(w, record_kind::ADDITION);
+                    let start = w.begin_record(record_kind::ADDITION);
                     if !additions[i].target.is_empty() {
                         check_name(additions[i].target);
                     }
                     addition(w, &additions[i]);
-                    end(w, start);
+                    w.end_record(start);
                     i += 1;
                 }
             }
@@ -289,15 +287,15 @@ impl Spec<'_> {
                         once((one.domain, one.name, one.since_version), other, "");
                         j += 1;
                     }
-                    let start = begin(w, record_kind::EVALUATOR);
+                    let start = w.begin_record(record_kind::EVALUATOR);
                     evaluator(w, &evaluators[i]);
-                    end(w, start);
+                    w.end_record(start);
                     i += 1;
                 }
             }
             Self::Option(spec) => {
                 check_name(spec.option.name);
-                let start = begin(w, record_kind::OPTION);
+                let start = w.begin_record(record_kind::OPTION);
                 write_options(w, option_tag::OPTION, &[spec.option], 0);
                 let mut i = 0;
                 while i < spec.aliases.len() {
@@ -305,27 +303,27 @@ impl Spec<'_> {
                     i += 1;
                 }
                 w.texts(option_tag::ALIAS, spec.aliases);
-                end(w, start);
+                w.end_record(start);
             }
             Self::Instrument(spec) => {
                 check_name(spec.name);
-                let start = begin(w, record_kind::INSTRUMENT);
+                let start = w.begin_record(record_kind::INSTRUMENT);
                 w.text(instrument_tag::NAME, spec.name);
                 w.text(instrument_tag::DOC, spec.doc);
                 write_options(w, instrument_tag::OPTION, spec.options, 0);
-                end(w, start);
+                w.end_record(start);
             }
             Self::Pipeline(spec) => {
                 check_name(spec.name);
                 assert!(!spec.toml.is_empty(), "a pipeline says what runs: `steps = [\"acme.FuseMyThing\"]`");
-                let start = begin(w, record_kind::PIPELINE);
+                let start = w.begin_record(record_kind::PIPELINE);
                 w.text(pipeline_tag::NAME, spec.name);
                 w.text(pipeline_tag::TOML, spec.toml);
-                end(w, start);
+                w.end_record(start);
             }
             Self::Analysis(spec) => {
                 check_name(spec.name);
-                let start = begin(w, record_kind::ANALYSIS);
+                let start = w.begin_record(record_kind::ANALYSIS);
                 w.text(analysis_tag::NAME, spec.name);
                 w.text(analysis_tag::DOC, spec.doc);
                 w.field(analysis_tag::SUBJECT, &[spec.subject.0]);
@@ -343,26 +341,10 @@ impl Spec<'_> {
                     w.end(list);
                     i += 1;
                 }
-                end(w, start);
+                w.end_record(start);
             }
         }
     }
-}
-
-const fn begin(w: &mut Writer<'_>, kind: u32) -> usize {
-    w.raw(&MAGIC);
-    w.raw(&FORMAT.to_le_bytes());
-    w.raw(&kind.to_le_bytes());
-    w.raw(&[0; HEADER - 16]);
-    w.len()
-}
-
-const fn end(w: &mut Writer<'_>, start: usize) {
-    let len = w.len() - start;
-    assert!(len <= MAX_LEN, "a record, its documentation included, takes at most 64 KiB");
-    let checksum = w.checksum_from(start);
-    w.patch(start - 16, &(len as u32).to_le_bytes());
-    w.patch(start - 8, &checksum.to_le_bytes());
 }
 
 const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {

@@ -12,6 +12,13 @@ pub const FIELD_HEADER: usize = 6;
 /// The most bytes of the fields of a record, and of a text in one.
 pub const MAX_LEN: usize = 64 * 1024;
 
+/// The first bytes of a record.
+pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
+/// The format of records that this version writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+/// Bytes of a record before its fields: magic, format, kind, length of the fields, zero, checksum of the fields.
+pub const HEADER: usize = 32;
+
 /// The bit of a tag without whose field the others cannot be understood: a reader that does not know it fails.
 pub const CRITICAL: u16 = 1 << 15;
 
@@ -80,6 +87,27 @@ impl<'a> Writer<'a> {
         let len = self.len - start;
         assert!(len <= u32::MAX as usize, "a field is shorter than 4 GiB");
         self.patch(start - 4, &(len as u32).to_le_bytes());
+    }
+
+    /// Begins a record; pass the result to [`end_record`](Self::end_record).
+    pub const fn begin_record(&mut self, kind: u32) -> usize {
+        self.raw(&MAGIC);
+        self.raw(&FORMAT.to_le_bytes());
+        self.raw(&kind.to_le_bytes());
+        self.raw(&[0; HEADER - 16]);
+        self.len
+    }
+
+    /// Ends a record that [`begin_record`](Self::begin_record) began.
+    ///
+    /// # Panics
+    /// If its fields have more than [`MAX_LEN`] bytes.
+    pub const fn end_record(&mut self, start: usize) {
+        let len = self.len - start;
+        assert!(len <= MAX_LEN, "a record, its documentation included, takes at most 64 KiB");
+        let checksum = self.checksum_from(start);
+        self.patch(start - 16, &(len as u32).to_le_bytes());
+        self.patch(start - 8, &checksum.to_le_bytes());
     }
 
     /// Overwrites bytes.

@@ -1,7 +1,7 @@
 //! The functions of the host, and those of operators, as they cross the plugin boundary.
 //!
 //! The table of the host's functions is a prefix type: it grows at the end. An entry after the first version's last one is
-//! `None` in a table that was made before it, and a plugin that needs it says so with [`entry`]. Everything else here is
+//! `None` in a table that was made before it, and a plugin that needs it says so with `entry!`. Everything else here is
 //! frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
@@ -23,11 +23,16 @@ use relais_ir::{
 };
 use std::marker::PhantomData;
 
-/// Returns an entry of a table of the host, which may be older than the entry.
-///
-/// # Errors
-/// If the table ends before the entry. The error names the entry and the version that introduced it.
-pub fn entry<F>(entry: Option<F>, name: &str, since: BoundaryVersion) -> Result<F, PassError> {
+/// Returns an entry of a table of the host, which may be older than the entry, or an error that names the entry and the
+/// version that introduced it. The file of a plugin that keeps this code says that it needs that version.
+macro_rules! entry {
+    ($entry:expr, $name:literal, $since:expr) => {{
+        crate::__needs!($since);
+        present($entry, $name, $since)
+    }};
+}
+
+fn present<F>(entry: Option<F>, name: &str, since: BoundaryVersion) -> Result<F, PassError> {
     entry.ok_or_else(|| {
         let message = format!("this host has no `{name}`: it came with version {since} of the plugin boundary");
         PassError::with_kind(error_kind::HOST, message).help("update the host: `cargo install relais-opt`")
@@ -161,7 +166,7 @@ impl<'a> CallCx<'a> {
     /// # Errors
     /// Returns an error if a setting is refused, or the host is too old.
     pub fn enter_context(self, settings: &[u8]) -> Result<(), PassError> {
-        entry(self.host.enter_context(), "enter_context", CONTEXTS)?(self.data, settings.into()).into_result()
+        entry!(self.host.enter_context(), "enter_context", CONTEXTS)?(self.data, settings.into()).into_result()
     }
 
     /// Leaves the innermost context that the pass entered on this thread.
@@ -169,7 +174,7 @@ impl<'a> CallCx<'a> {
     /// # Errors
     /// Returns an error if an instrument of the context fails, or the host is too old.
     pub fn leave_context(self) -> Result<(), PassError> {
-        entry(self.host.leave_context(), "leave_context", CONTEXTS)?(self.data).into_result()
+        entry!(self.host.leave_context(), "leave_context", CONTEXTS)?(self.data).into_result()
     }
 
     /// Hands over a file that the pass made.
@@ -177,7 +182,7 @@ impl<'a> CallCx<'a> {
     /// # Errors
     /// Returns an error if the host refuses the name, or is too old.
     pub fn file(self, name: &str, contents: &[u8]) -> Result<(), PassError> {
-        entry(self.host.file(), "file", FILES)?(self.data, name.into(), contents.into()).into_result()
+        entry!(self.host.file(), "file", FILES)?(self.data, name.into(), contents.into()).into_result()
     }
 
     /// Whether the host has analyses.
@@ -195,7 +200,7 @@ impl<'a> CallCx<'a> {
         of: &SubjectRec<'_>,
         only_known: bool,
     ) -> Result<Option<RArc<AnalysisObject>>, PassError> {
-        let analysis = entry(self.host.analysis(), "analysis", ANALYSES)?;
+        let analysis = entry!(self.host.analysis(), "analysis", ANALYSES)?;
         Ok(analysis(self.data, name.into(), of, only_known.into()).into_result()?.into_option())
     }
 
@@ -225,7 +230,7 @@ impl<'a> CallCx<'a> {
     /// # Errors
     /// Returns an error if its library cannot be opened, or the host is too old.
     pub fn call_entry(self, part: u8, id: u32) -> Result<CallEntry, PassError> {
-        entry(self.host.call_entry(), "call_entry", CALLS)?(self.data, part, id).into_result()
+        entry!(self.host.call_entry(), "call_entry", CALLS)?(self.data, part, id).into_result()
     }
 
     /// Reports that a part of an operator panicked or returned something untrue.

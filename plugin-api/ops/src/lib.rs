@@ -10,23 +10,24 @@
 //! 1. `error`: the errors of the functions that belong to operators
 //! 2. `request`: one call of an operator, by value
 //! 3. `version`: versions of the boundary
-//! 4. `abi`: the functions of the host, and those of operators, as they cross the plugin boundary
-//! 5. `op`: descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator
-//! 6. `relations`: what is asked about operators: typing, checking, blaming
-//! 7. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
+//! 4. `needs`: the least version of the boundary that follows from what a plugin's code calls
+//! 5. `abi`: the functions of the host, and those of operators, as they cross the plugin boundary
+//! 6. `op`: descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator
+//! 7. `relations`: what is asked about operators: typing, checking, blaming
+//! 8. `infer`: type inference over a whole function: one pass in program order, each call typed by its operator's
 //!    relation
-//! 8. `one_call`: one call by value as a function of its own
-//! 9. `bodies`: operators in terms of other operators
-//! 10. `build`: making nodes that are checked
-//! 11. `core_facts`: the facts about the core operators, for rewrites of loop programs
-//! 12. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
+//! 9. `one_call`: one call by value as a function of its own
+//! 10. `bodies`: operators in terms of other operators
+//! 11. `build`: making nodes that are checked
+//! 12. `core_facts`: the facts about the core operators, for rewrites of loop programs
+//! 13. `scalar`: the values that the core operators compute: the one definition of their arithmetic, shared by all
 //!     that compute with it
-//! 13. `run`: the exact interpreter of loop programs
-//! 14. `interpret`: runs a function on tensors, with the evaluators there are
-//! 15. `facts`: the facts about operators, as passes and hosts look them up
-//! 16. `parts`: the functions of an operator for other libraries
-//! 17. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
-//! 18. `pattern`: rules as text: compiled and matched
+//! 14. `run`: the exact interpreter of loop programs
+//! 15. `interpret`: runs a function on tensors, with the evaluators there are
+//! 16. `facts`: the facts about operators, as passes and hosts look them up
+//! 17. `parts`: the functions of an operator for other libraries
+//! 18. `rewrite`: the rewrite driver: authors match one call and decide; the driver mutates
+//! 19. `pattern`: rules as text: compiled and matched
 
 pub mod abi;
 pub mod bodies;
@@ -36,6 +37,7 @@ pub mod error;
 pub mod facts;
 pub mod infer;
 pub mod interpret;
+pub mod needs;
 mod one_call;
 pub mod op;
 pub mod parts;

@@ -160,6 +160,59 @@ fn portable(said: &Transcript) -> String {
     text
 }
 
+/// The versions that the functions of a plugin need, as its file says.
+fn needed(bytes: &[u8]) -> Vec<BoundaryVersion> {
+    let places = (0..bytes.len() - HEADER).filter(|&at| bytes[at..].starts_with(&MAGIC));
+    let records = places.filter_map(|at| Some((at + HEADER, Header::read(&bytes[at..])?)));
+    let needs = records.filter(|(_, header)| header.kind == record_kind::NEEDS);
+    let version = |(at, header): (usize, Header)| {
+        let field = Fields::new(&bytes[at..][..header.len]).next().unwrap().unwrap();
+        BoundaryVersion::decode(field.array().unwrap())
+    };
+    needs.map(version).collect()
+}
+
+/// Changes of the first records of some kinds.
+fn changed(bytes: &[u8], kinds: &[(u32, u16, &[u8])]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (kind, tag, value) in kinds {
+        let at = record(&bytes, *kind);
+        set_field(&mut bytes[at..], *tag, value);
+    }
+    bytes
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "files of other formats do not say it")]
+fn a_file_says_what_the_code_that_is_linked_needs() {
+    // One asks for analyses, the other for nothing that came after the first version of a series.
+    let asking = fs::read(plugin("rules")).unwrap();
+    let analyses = BoundaryVersion { major: 0, minor: 3, patch: 0 };
+    assert!(needed(&asking).contains(&analyses), "{:?}", needed(&asking));
+    let plain = fs::read(plugin("mark")).unwrap();
+    assert_eq!(needed(&plain), []);
+    // A host takes a plugin of a later version whose code calls nothing later, and no other one.
+    let here = Workshop::new();
+    let grown = (record_kind::PLUGIN, plugin_tag::BOUNDARY, &GROWN[..]);
+    let later = (record_kind::NEEDS, plugin_tag::NEEDS, &GROWN[..]);
+    for (bytes, changes, is_taken) in [
+        (&plain, &[grown][..], true),
+        (&asking, &[grown], true),
+        (&asking, &[grown, later], false),
+        (&asking, &[later], true),
+    ] {
+        here.write("p.so", changed(bytes, changes));
+        let checked = here.run(&["plugin", "check", "--no-open", "--allow-writable-plugins", "p.so"]);
+        assert_eq!(checked.status == "status 0", is_taken, "{changes:?}: {}", checked.golden());
+        let says_so = checked.golden().contains("it was built for version 0.3.1 of the plugin boundary");
+        assert_eq!(says_so, !is_taken, "{}", checked.golden());
+    }
+    // Half a version is none.
+    here.write("p.so", changed(&asking, &[(record_kind::NEEDS, plugin_tag::NEEDS, &[0, 0, 3])]));
+    let checked = here.fails(&["plugin", "check", "--no-open", "--allow-writable-plugins", "p.so"]);
+    assert!(checked.golden().contains("cannot be parsed"), "{}", checked.golden());
+}
+
 /// A run that needs the plugin `p.so`.
 const WITH_PLUGIN: &[&str] =
     &["run", "-q", "model.onnx", "-o", "out.onnx", "--plugin", "p.so", "--passes", "InferType,bad.Fault"];

@@ -74,6 +74,25 @@ fn c12_a_plugin_that_ends_the_process_is_named_wherever_it_does() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "on other systems it goes unnoticed")]
+fn c12_a_plugin_that_ends_the_process_at_once_is_named() {
+    for how in ["_exit", "_Exit", "quick_exit"] {
+        for place in ["module", "function", "rewrite", "infer", "eval", "after"] {
+            let (run, files) = quit("at-once", &format!("{place}:{how}"));
+            assert_eq!(run.status, Some(70), "{place}:{how}: {}{}", run.stdout, run.stderr);
+            let said = run.stderr;
+            assert!(said.contains("error: plugin `quitter 0.2.0`"), "{place}:{how}: {said}");
+            assert_eq!(said.matches(" ended the process\n").count(), 1, "{place}:{how}: {said}");
+            assert_eq!(files, ["m.relay"], "{place}:{how}");
+        }
+    }
+    // A child that a plugin forks ends as it likes.
+    let (run, files) = quit("fork", "module:fork");
+    run.expect_success();
+    assert_eq!(files, ["m.relay", "out.relay"]);
+}
+
+#[test]
 #[cfg_attr(not(unix), ignore = "other systems have no such signals")]
 fn c12_a_plugin_that_ends_the_process_by_a_signal_is_named_wherever_it_does() {
     let signals = [(":segv", "SIGSEGV at address 0x40"), (":abort", "SIGABRT"), (":panic-twice", "SIGABRT")];

@@ -21,9 +21,11 @@ const UNSAFE: &[&str] = &[
     "plugin-api/ir/src/bytes.rs",
     "plugin-api/ir/src/cast.rs",
     "plugin-api/ops/src/abi",
+    "plugin-api/ops/src/needs.rs",
     "plugin-api/ops/src/parts.rs",
     "host/src/plugin/",
     "host/src/loaded/services.rs",
+    "host/files/src/leave.rs",
     "host/files/src/mapped.rs",
 ];
 

@@ -23,7 +23,14 @@ pub mod record_kind {
     pub const ADDITION: u32 = 8;
     /// An analysis.
     pub const ANALYSIS: u32 = 9;
+    /// A version of the boundary that the linked code needs, in a field [`plugin_tag::NEEDS`](super::plugin_tag::NEEDS).
+    pub const NEEDS: u32 = 10;
 }
+
+const _: () = {
+    assert!(record_kind::NEEDS == relais_ops::needs::KIND);
+    assert!(plugin_tag::NEEDS == relais_ops::needs::TAG);
+};
 
 /// The tags of a plugin's record.
 pub mod plugin_tag {

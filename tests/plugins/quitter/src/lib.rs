@@ -12,6 +12,10 @@ fn at(place: &str) {
     match asked.strip_prefix(place) {
         Some(":exit") => std::process::exit(0),
         Some(":exit-in-thread") => drop(std::thread::spawn(|| std::process::exit(0)).join()),
+        Some(":_exit") => at_once(_exit),
+        Some(":_Exit") => at_once(_Exit),
+        Some(":quick_exit") => at_once(quick_exit),
+        Some(":fork") => fork_and_wait(),
         Some(":abort") => std::process::abort(),
         Some(":segv") => write_nowhere(),
         Some(":overflow") => println!("{}", recurse(1)),
@@ -22,6 +26,33 @@ fn at(place: &str) {
         Some(":wait") => wait(),
         _ => {}
     }
+}
+
+unsafe extern "C" {
+    fn _exit(status: i32) -> !;
+    fn _Exit(status: i32) -> !;
+    fn quick_exit(status: i32) -> !;
+    fn fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+}
+
+/// Ends the process without exit functions.
+fn at_once(exit: unsafe extern "C" fn(i32) -> !) {
+    // SAFETY: it may be called at any time.
+    unsafe { exit(0) }
+}
+
+/// Lets a child do nothing but end, as children do.
+fn fork_and_wait() {
+    let mut status = 0;
+    // SAFETY: the child calls nothing but a function that it may call.
+    unsafe {
+        match fork() {
+            0 => _exit(3),
+            child => assert_eq!(waitpid(child, &raw mut status, 0), child),
+        }
+    }
+    assert_eq!(status, 3 << 8, "the child ends with its own status");
 }
 
 /// Writes to an address at which there is nothing.
