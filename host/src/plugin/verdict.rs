@@ -221,7 +221,7 @@ impl fmt::Display for Refusal {
             }
             Self::Boundary { plugin, needs } => {
                 write!(f, "it was built for version {plugin} of the plugin boundary")?;
-                if needs != plugin {
+                if needs < plugin {
                     write!(f, " and needs {needs}")?;
                 }
                 f.write_str(", and this host takes ")?;
