@@ -451,8 +451,7 @@ def optimize(
     wanted: dict[str, Any],
     config: dict[str, Any] | None,
     in_context: bool = False,
-    out: str | os.PathLike[str] | None = None,
-    external_data: str = "auto",
+    files: tuple[str | os.PathLike[str] | None, str, str | os.PathLike[str] | None] | None = None,
 ) -> IRModule: ...
 def parse(text: str) -> IRModule: ...
 def read(path: str | os.PathLike[str]) -> IRModule: ...

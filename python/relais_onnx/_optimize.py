@@ -137,6 +137,7 @@ def optimize(
     threads: int | None = ...,
     external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
+    reproducer_dir: _Path | None = ...,
 ) -> _Proto: ...
 @overload
 def optimize(
@@ -164,6 +165,7 @@ def optimize(
     threads: int | None = ...,
     external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
+    reproducer_dir: _Path | None = ...,
 ) -> IRModule: ...
 @overload
 def optimize(
@@ -191,6 +193,7 @@ def optimize(
     threads: int | None = ...,
     external_data: Literal["auto", "keep", "always", "never"] = ...,
     base_dir: _Path | None = ...,
+    reproducer_dir: _Path | None = ...,
 ) -> bytes: ...
 def optimize(
     model: Any,
@@ -217,6 +220,7 @@ def optimize(
     threads: int | None = None,
     external_data: Literal["auto", "keep", "always", "never"] = "auto",
     base_dir: _Path | None = None,
+    reproducer_dir: _Path | None = None,
 ) -> Any:
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
     one, an `IRModule` for an `IRModule` or a path.
@@ -255,6 +259,8 @@ def optimize(
         external_data: Where `out` has its weights: in it or in a file of its own, as they were ("auto"); the same, and
             beside the input in the file of that ("keep"); in a file beside it ("always"); in the model ("never").
         base_dir: The folder of the files with weights that bytes or a proto refer to.
+        reproducer_dir: A folder for reproducers of passes of plugins that fail: folders with the module just before the pass
+            and a pipeline that runs it alone, which `relais replay` reads. The exception names them.
 
     Raises:
         TypeError, ValueError: An argument has a wrong type or value.
@@ -290,6 +296,8 @@ def optimize(
     _external(external_data)
     if out is not None:
         out = path_of(out, "`out`")
+    if reproducer_dir is not None:
+        reproducer_dir = path_of(reproducer_dir, "`reproducer_dir`")
     if isinstance(model, IRModule):
         module = model
     elif isinstance(model, (str, os.PathLike)):
@@ -300,7 +308,7 @@ def optimize(
         module = from_proto(model, base_dir=base_dir)
     else:
         raise wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
-    result = _native.optimize(module, wanted, settings, True, out, external_data)
+    result = _native.optimize(module, wanted, settings, True, (out, external_data, reproducer_dir))
     if isinstance(model, (bytes, bytearray, memoryview)):
         return result.to_bytes()
     if _is_proto(model):

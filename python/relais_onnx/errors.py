@@ -6,6 +6,7 @@ hook; its attribute `__relais__` is the exception of this module that describes 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -107,6 +108,8 @@ class PassFailed(_Failed):
     """The line of the module that the failure is about."""
     report: Any = None
     """The results up to the failure."""
+    reproducers: list[Path] = []
+    """The folders of reproducers that were written, if `reproducer_dir` was given."""
 
 
 class InstrumentError(_Failed):

@@ -19,7 +19,7 @@ use pyo3::{
 use relais::{pipeline::toml, registry::Registry, transform::Pass};
 use relais_conformance::numbers::Tolerance;
 use relais_session::{
-    Argument, Finished, OutputRequest, OwnPass, Request, Session, StopCause, Stopped,
+    Argument, Finished, OutputRequest, OwnPass, Reproducers, Request, Session, StopCause, Stopped,
     check::CheckRequest,
     model::Part,
     pipeline::{Chosen, PipelineRequest},
@@ -175,35 +175,49 @@ fn settings(config: Option<&Bound<'_, PyAny>>, around: &Around) -> PyResult<Vec<
     Ok(given.iter().chain(others).map(|(key, value)| format!("{key}={}", toml(value))).collect())
 }
 
+/// The files of a call: where the result goes, where its weights do, and where reproducers do.
+type Files = (Option<PathBuf>, String, Option<PathBuf>);
+
 /// Runs a pipeline over a model, and writes the result to a file if one is named; also by the settings of the context that was
 /// entered around the call if `in_context` says so.
 #[pyfunction]
-#[pyo3(signature = (module, wanted, config, in_context = false, out = None, external_data = "auto"))]
+#[pyo3(signature = (module, wanted, config, in_context = false, files = None))]
 pub(crate) fn optimize(
     py: Python<'_>,
     module: &PyIrModule,
     wanted: &Bound<'_, PyDict>,
     config: Option<&Bound<'_, PyAny>>,
     in_context: bool,
-    out: Option<PathBuf>,
-    external_data: &str,
+    files: Option<Files>,
 ) -> PyResult<PyIrModule> {
+    let (out, external_data, reproducer_dir) = files.unwrap_or_default();
     let wanted = self::wanted(wanted)?;
     let around = if in_context { context::around(py)? } else { Around::default() };
     let own = OwnItems::now();
     let session = around.instruments.iter().cloned().fold(wanted.session(py, &own)?, Session::with_instrument);
-    let output = out.map(|out| output(&out, external_data)).transpose()?;
-    let request = Request { model: module.model().into(), output, ..wanted.request(config, &around)? };
+    let reproducers = reproducer_dir.map(|folder| {
+        let beside = out.as_deref().and_then(Path::file_name).map_or_else(|| "model".into(), PathBuf::from);
+        Reproducers { folder: Some(folder), ..Reproducers::beside(beside) }
+    });
+    let output = out.map(|out| output(&out, &external_data)).transpose()?;
+    let request = Request { model: module.model().into(), output, reproducers, ..wanted.request(config, &around)? };
     let (done, state) = run(py, None, |_| session.run_with(&*current().unwrap_or_default(), &request))?;
     match done {
         Ok(Finished { module: new, course, .. }) => {
             say(py, &course.report)?;
             course.closing(None).iter().for_each(log::notice);
+            course.reproducers.iter().for_each(|folder| log::warn(reproducer(folder)));
             log::hand_over(py)?;
             Ok(PyIrModule::new(new, module.origin.clone()))
         }
         Err(stopped) => Err(exception(py, *stopped, &state)),
     }
+}
+
+/// Where a reproducer is, and how to use it.
+fn reproducer(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("`{folder}` is a reproducer: `relais replay {folder}` lets the pass fail again")
 }
 
 /// Where a result goes.
@@ -243,6 +257,19 @@ pub(crate) fn own_pass(py: Python<'_>, message: &str) -> PyErr {
     errors::helped(py, "PipelineError", message, "name passes of plugins, and give rules in `rules`")
 }
 
+/// An exception that names the reproducers there are.
+fn with_reproducers(py: Python<'_>, error: PyErr, reproducers: &[PathBuf]) -> PyErr {
+    if reproducers.is_empty() {
+        return error;
+    }
+    let value = error.value(py);
+    let named = value.setattr("reproducers", reproducers.iter().map(|folder| folder.as_path()).collect::<Vec<_>>());
+    let named = named.and_then(|()| {
+        reproducers.iter().try_for_each(|folder| value.call_method1("add_note", (reproducer(folder),)).map(drop))
+    });
+    named.err().unwrap_or(error)
+}
+
 /// The exception of a request of which nothing came. What passes said before is logged.
 pub(crate) fn exception(py: Python<'_>, stopped: Stopped, state: &RunState) -> PyErr {
     if let Some(Err(error)) = stopped.course.as_ref().map(|course| say(py, &course.report)) {
@@ -251,8 +278,10 @@ pub(crate) fn exception(py: Python<'_>, stopped: Stopped, state: &RunState) -> P
     let class = match &stopped.cause {
         StopCause::Pipeline(faults) => return errors::of_faults(py, "PipelineError", faults),
         StopCause::Failed(failure) => {
-            let report = stopped.course.map(|course| course.report).unwrap_or_default();
-            return errors::of_failure(py, failure, &report, state);
+            let (report, reproducers) =
+                stopped.course.map(|course| (course.report, course.reproducers)).unwrap_or_default();
+            let error = errors::of_failure(py, failure, &report, state);
+            return with_reproducers(py, error, &reproducers);
         }
         StopCause::NotWritten(error) => return errors::of_output(py, error),
         StopCause::OwnPass => return own_pass(py, &stopped.error.to_string()),

@@ -131,6 +131,38 @@ def test_target_opset():
         relais.optimize(module, target_opset="13")
 
 
+def test_reproducers(tmp_path, caplog):
+    module = relais.parse('def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %y = Relu(%x); %y }')
+    removing = "relais.RemoveUnusedFunctions"
+    impossible = dict(passes=[removing], config={f"{removing}.entry_functions": ["nothing"]})
+    for name, out in [("model", None), ("out.onnx", tmp_path / "out.onnx")]:
+        with pytest.raises(relais.PassFailed, match="no function `@nothing`") as caught:
+            relais.optimize(module, **impossible, out=out, reproducer_dir=tmp_path / "failed")
+        (folder,) = caught.value.reproducers
+        assert folder == tmp_path / "failed" / f"{name}.repro"
+        assert {"module.relay", "pipeline.toml", "reproducer.json"} <= {file.name for file in folder.iterdir()}
+        assert f"relais replay {folder}" in caught.value.__notes__[0]
+        # The program runs it alone, and so does this package.
+        with pytest.raises(relais.PassFailed, match="no function `@nothing`"):
+            relais.optimize(folder / "module.relay", pipeline=folder / "pipeline.toml")
+    # Without a folder, there is none.
+    with pytest.raises(relais.PassFailed) as caught:
+        relais.optimize(module, **impossible)
+    assert caught.value.reproducers == [] and not hasattr(caught.value, "__notes__")
+
+    # Nothing outside this process has a pass that is an object.
+    @relais.function_pass(opt_level=0)
+    def fails(function, module, ctx):
+        raise ValueError("it fails")
+
+    with caplog.at_level("WARNING"), pytest.raises(ValueError, match="it fails"):
+        relais.optimize(module, passes=[fails], reproducer_dir=tmp_path / "own")
+    assert not (tmp_path / "own").exists()
+    assert "no reproducer was written: pass `fails` is one of this program" in caplog.text
+    with pytest.raises(TypeError, match="`reproducer_dir`"):
+        relais.optimize(module, reproducer_dir=3)
+
+
 def test_keep():
     text = """def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %a = Identity(%x); %b = Identity(%a); %y = Relu(%b); %y }"""
     module = relais.parse(text)

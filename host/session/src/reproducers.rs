@@ -30,7 +30,7 @@ impl Reproducers {
         report: &RunReport,
         catalogue: &dyn Catalogue,
     ) -> (Vec<PathBuf>, Option<String>) {
-        let (mut told, mut written) = (BTreeSet::new(), Vec::new());
+        let (mut told, mut written, mut why) = (BTreeSet::new(), Vec::new(), None);
         // A pass that says why it cannot do what the user asked for is not at fault.
         let is_refusal = |fault: &PassFault| {
             request.asks_for(&pipeline.passes[fault.pass].facts.name) && report.has_said(&fault.error)
@@ -39,12 +39,17 @@ impl Reproducers {
             if !told.insert((fault.pass, fault.error.rec().message.to_string())) {
                 continue;
             }
+            let facts = &pipeline.passes[fault.pass].facts;
+            if facts.plugin.is_empty() {
+                why = Some(format!("pass `{}` is one of this program, and is nowhere else", facts.name));
+                continue;
+            }
             match self.write_one(|folder| Reproducer::write(folder, pipeline, fault, catalogue)) {
                 Ok(folder) => written.push(folder),
                 Err(why) => return (written, Some(why)),
             }
         }
-        (written, None)
+        (written, why)
     }
 
     fn wants(&self, fault: &PassFault) -> bool {
