@@ -42,7 +42,7 @@ mod unix {
     pub fn install() {
         INSTALL.call_once(|| {
             #[cfg(target_os = "linux")]
-            crate::plugin::exit_guard::watch_exits();
+            crate::plugin::exit_guard::exits::watch();
             for ((signal, _), before) in SIGNALS.iter().zip(&BEFORE) {
                 // SAFETY: empty actions are valid, and the handler calls only functions that handlers may call. It runs on
                 // the stack for signals that the standard library gives its threads: an overflow leaves no other.

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the C library's exit functions, and the stack of the thread that calls them")]
 
 #[cfg(target_os = "linux")]
-mod exits;
+pub(super) mod exits;
 #[cfg(windows)]
 mod windows;
 
@@ -36,6 +36,9 @@ static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 #[cfg(not(windows))]
 static REGISTER: std::sync::Once = std::sync::Once::new();
+/// The process in which plugins that end it are named. A child that was forked is another one.
+#[cfg(unix)]
+static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
 
 /// The exit status of a process that a plugin ended.
 const STATUS: i32 = 70;
@@ -95,6 +98,8 @@ impl<'a> Running<'a> {
         REGISTER.call_once(|| {
             // SAFETY: the function is one of this program, which is never unloaded.
             unsafe { libc::atexit(at_exit) };
+            #[cfg(unix)]
+            PROCESS.get_or_init(std::process::id);
         });
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(id, what.clone());
@@ -193,12 +198,6 @@ pub(super) fn with_culprit(address: Option<usize>, body: impl FnOnce(&str)) -> b
     culprit.map(|plugin| body(plugin)).is_some()
 }
 
-/// From now on, a plugin that ends the process without exit functions is named, where it calls a function of C for that.
-#[cfg(target_os = "linux")]
-pub(super) fn watch_exits() {
-    exits::watch(at_once);
-}
-
 /// Ends the process with a message, since a plugin's code does not return.
 pub(crate) fn end_process(message: &str) -> ! {
     use std::io::Write;
@@ -210,65 +209,66 @@ pub(crate) fn end_process(message: &str) -> ! {
 
 #[cfg(not(windows))]
 extern "C" fn at_exit() {
+    // A child that was forked is another process, and ends as it likes.
+    if !is_this_process() {
+        return;
+    }
     // The locks are held for moments only; who ended the process does not hold them.
     let (Ok(running), Ok(loaded)) = (RUNNING.lock(), LOADED.lock()) else { return };
     let mut frames = Frames::default();
     stack(&mut frames);
     let culprit = frames.bases().find_map(|base| loaded.get(&base));
-    if culprit.is_some() || !running.is_empty() {
-        end_for(&running, culprit);
+    if culprit.is_none() && running.is_empty() {
+        return;
     }
-}
-
-/// Like [`at_exit`], but other code than plugins' may end the process so, in a handler of a signal, too: a plugin is named only
-/// if its code is on this thread's stack, and a lock is not waited for long.
-#[cfg(target_os = "linux")]
-fn at_once() {
-    let locked = (0..100).find_map(|_| {
-        let locked = RUNNING.try_lock().ok().zip(LOADED.try_lock().ok());
-        if locked.is_none() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        locked
-    });
-    let Some((running, loaded)) = locked else { return };
-    let mut frames = Frames::default();
-    stack(&mut frames);
-    if let Some(culprit) = frames.bases().find_map(|base| loaded.get(&base)) {
-        end_for(&running, Some(culprit));
-    }
-}
-
-/// Ends the process with a message that names the plugin.
-#[cfg(not(windows))]
-fn end_for(running: &BTreeMap<u64, Arc<str>>, culprit: Option<&Arc<str>>) -> ! {
-    use std::io::Write;
     crate::files::abandon();
     let mut stderr = std::io::stderr().lock();
     // Nothing can be reported when standard error is closed.
-    let _ = stderr.write_all(message(running, culprit).as_bytes());
-    let _ = stderr.flush();
+    tell(&running, culprit, &mut |text| _ = std::io::Write::write_all(&mut stderr, text.as_bytes()));
     leave(STATUS)
 }
 
-/// Names the plugin that ended the process, if it is known, otherwise those that run; and the plugins that called it.
-fn message(running: &BTreeMap<u64, Arc<str>>, culprit: Option<&Arc<str>>) -> String {
-    let who = match culprit {
-        None => running.values().map(ToString::to_string).collect::<Vec<_>>().join(", or "),
+/// Whether this process is the one in which the exit function was registered.
+#[cfg(unix)]
+fn is_this_process() -> bool {
+    PROCESS.get() == Some(&std::process::id())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn is_this_process() -> bool {
+    true
+}
+
+/// Names the plugin that ended the process, if it is known, otherwise those that run; and the plugins that called it. Takes no
+/// memory.
+fn tell(running: &BTreeMap<u64, Arc<str>>, culprit: Option<&Arc<str>>, say: &mut dyn FnMut(&str)) {
+    say("error: ");
+    match culprit {
+        None => running.values().enumerate().for_each(|(at, what)| {
+            say(if at == 0 { "" } else { ", or " });
+            say(what);
+        }),
         // Its current task, if the host had requested one.
-        Some(plugin) => {
-            let asked = running.values().rev().find(|what| what.starts_with(&**plugin));
-            asked.map_or_else(|| plugin.to_string(), ToString::to_string)
-        }
-    };
-    let callers = running.values().filter(|what| culprit.is_some_and(|plugin| !what.starts_with(&**plugin)));
-    let notes: String = callers.map(|what| format!("  note: {what} called it\n")).collect();
-    format!("error: {who} ended the process\n{notes}  help: a plugin returns an error instead\n")
+        Some(plugin) => say(running.values().rev().find(|what| what.starts_with(&**plugin)).unwrap_or(plugin)),
+    }
+    say(" ended the process\n");
+    for what in running.values().filter(|what| culprit.is_some_and(|plugin| !what.starts_with(&**plugin))) {
+        say("  note: ");
+        say(what);
+        say(" called it\n");
+    }
+    say("  help: a plugin returns an error instead\n");
 }
 
 /// Where the library begins that an address is in.
 #[cfg(unix)]
 fn library_of(address: *const c_void) -> Option<usize> {
+    place_of(address).map(|info| info.dli_fbase as usize)
+}
+
+/// The library and the function that an address is in.
+#[cfg(unix)]
+fn place_of(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = libc::Dl_info {
         dli_fname: std::ptr::null(),
         dli_fbase: std::ptr::null_mut(),
@@ -277,7 +277,7 @@ fn library_of(address: *const c_void) -> Option<usize> {
     };
     // SAFETY: it accepts any address, and fills in the given structure.
     let is_known = unsafe { libc::dladdr(address, &raw mut info) } != 0;
-    is_known.then_some(info.dli_fbase as usize)
+    is_known.then_some(info)
 }
 
 #[cfg(not(any(unix, windows)))]
@@ -308,9 +308,13 @@ impl Frames {
         }
     }
 
+    fn all(&self) -> &[usize] {
+        &self.addresses[..self.len]
+    }
+
     /// Where the libraries begin that they are in.
     fn bases(&self) -> impl Iterator<Item = usize> {
-        self.addresses[..self.len].iter().filter_map(|&address| library_of(address as *const c_void))
+        self.all().iter().filter_map(|&address| library_of(address as *const c_void))
     }
 }
 

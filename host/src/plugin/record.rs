@@ -404,15 +404,15 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
 
 /// The version that a function of the plugin needs.
 fn read_needs(fields: &[u8]) -> Result<BoundaryVersion, Malformed> {
-    let mut needs = BoundaryVersion::default();
+    let mut needs = None;
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
-            plugin_tag::NEEDS => needs = BoundaryVersion::decode(field.array()?),
+            plugin_tag::NEEDS => needs = Some(BoundaryVersion::decode(field.array()?)),
             _ => field.skip()?,
         }
     }
-    Ok(needs)
+    needs.ok_or(Malformed::Missing("version"))
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {

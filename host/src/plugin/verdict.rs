@@ -130,7 +130,7 @@ impl Refusal {
     /// Returns the side that has to change.
     pub fn mover(&self) -> Mover {
         match self {
-            Self::Boundary { plugin, .. } if *plugin > BOUNDARY => Mover::Host,
+            Self::Boundary { plugin, needs } if plugin.max(needs) > &BOUNDARY => Mover::Host,
             Self::Record(error) if error.is_of_later_version() => Mover::Host,
             Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
                 Mover::File
@@ -180,7 +180,7 @@ impl Refusal {
                 "give the pass a name in a namespace of your own, such as `acme.FuseMyThing`".into()
             }
             Self::Record(_) => "build or copy it again".into(),
-            Self::Boundary { plugin, .. } if *plugin > BOUNDARY => format!(
+            Self::Boundary { plugin, needs } if plugin.max(needs) > &BOUNDARY => format!(
                 "update the host: `cargo install relais-opt`; or build the plugin with the feature `api-{}-{}` of \
                  `relais-plugin-api`, if it can do without what is newer",
                 BOUNDARY.major, BOUNDARY.minor
@@ -221,7 +221,7 @@ impl fmt::Display for Refusal {
             }
             Self::Boundary { plugin, needs } => {
                 write!(f, "it was built for version {plugin} of the plugin boundary")?;
-                if needs < plugin {
+                if needs < plugin || *needs > BOUNDARY && needs != plugin {
                     write!(f, " and needs {needs}")?;
                 }
                 f.write_str(", and this host takes ")?;

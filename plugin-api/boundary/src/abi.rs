@@ -1,7 +1,7 @@
 //! The types that cross the boundary, beside the IR.
 //!
 //! Tables of functions are prefix types: they grow at the end. An entry after the first version's last one is `None` in
-//! a table that was made before it, for the host as for a plugin, which says so with [`entry`]. Everything else here is
+//! a table that was made before it, for the host as for a plugin, which says so with `entry!`. Everything else here is
 //! frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 

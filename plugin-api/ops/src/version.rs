@@ -29,7 +29,7 @@ impl BoundaryVersion {
     /// later one.
     pub fn takes(self, plugin: Self, needs: Self) -> bool {
         let fits = |version| self.first_compatible() <= version && version <= self;
-        fits(plugin) || plugin > self && fits(needs)
+        needs <= self && (fits(plugin) || plugin > self && fits(needs))
     }
 
     /// The parts, two bytes each.
@@ -126,6 +126,8 @@ mod tests {
             ([0, 0, 4], [0, 0, 5], [0, 0, 3]),
             ([1, 1, 0], [2, 0, 0], [0, 2, 0]),
             ([1, 1, 0], [1, 3, 0], [1, 2, 0]),
+            // Its code may need more than the version that it says it was built for.
+            ([0, 3, 0], [0, 3, 0], [0, 3, 1]),
         ] {
             assert!(!takes(host, plugin, needs), "{host:?} does not take {plugin:?} that needs {needs:?}");
         }

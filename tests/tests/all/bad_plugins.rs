@@ -199,18 +199,31 @@ fn a_file_says_what_the_code_that_is_linked_needs() {
         (&plain, &[grown][..], true),
         (&asking, &[grown], true),
         (&asking, &[grown, later], false),
-        (&asking, &[later], true),
+        (&asking, &[later], false),
     ] {
         here.write("p.so", changed(bytes, changes));
         let checked = here.run(&["plugin", "check", "--no-open", "--allow-writable-plugins", "p.so"]);
-        let says_so = checked.golden().contains("it was built for version 0.3.1 of the plugin boundary");
+        let built = if changes.contains(&grown) {
+            "0.3.1 of the plugin boundary, and"
+        } else {
+            "0.3.0 of the plugin boundary and needs 0.3.1, and"
+        };
+        let says_so = checked.golden().contains(&format!("it was built for version {built} this host takes 0.3.0"));
         assert_eq!(says_so, !is_taken, "{changes:?}: {}", checked.golden());
         assert_eq!(checked.golden().contains("\nverdict: accepted"), is_taken, "{changes:?}: {}", checked.golden());
     }
-    // Half a version is none.
-    here.write("p.so", changed(&asking, &[(record_kind::NEEDS, plugin_tag::NEEDS, &[0, 0, 3])]));
-    let checked = here.fails(&["plugin", "check", "--no-open", "--allow-writable-plugins", "p.so"]);
-    assert!(checked.golden().contains("cannot be parsed"), "{}", checked.golden());
+    // Half a version is none, and neither is nothing.
+    let mut empty = asking.clone();
+    let at = record(&empty, record_kind::NEEDS);
+    empty[at + 16..at + 24].fill(0);
+    empty[at + 24..][..8].copy_from_slice(&checksum(&[]).to_le_bytes());
+    empty[at + HEADER..][..12].fill(0);
+    let half = changed(&asking, &[(record_kind::NEEDS, plugin_tag::NEEDS, &[0, 0, 3])]);
+    for bytes in [half, empty] {
+        here.write("p.so", bytes);
+        let checked = here.fails(&["plugin", "check", "--no-open", "--allow-writable-plugins", "p.so"]);
+        assert!(checked.golden().contains("cannot be parsed"), "{}", checked.golden());
+    }
 }
 
 /// A run that needs the plugin `p.so`.

@@ -86,6 +86,13 @@ fn c12_a_plugin_that_ends_the_process_at_once_is_named() {
             assert_eq!(files, ["m.relay"], "{place}:{how}");
         }
     }
+    // Where no frame of the plugin is on the stack, and where memory may be locked.
+    for how in ["_exit-in-thread", "_exit-in-handler"] {
+        let (run, files) = quit("at-once", &format!("module:{how}"));
+        assert_eq!(run.status, Some(70), "{how}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("error: plugin `quitter 0.2.0`"), "{how}: {}", run.stderr);
+        assert!(!files.contains(&"out.relay".to_owned()), "{how}: {files:?}");
+    }
     // A child that a plugin forks ends as it likes.
     let (run, files) = quit("fork", "module:fork");
     run.expect_success();

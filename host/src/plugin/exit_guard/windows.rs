@@ -85,7 +85,9 @@ unsafe extern "system" fn ending(value: *const c_void) {
             if culprit.is_none() && !is_inside {
                 return;
             }
-            super::message(&running, culprit)
+            let mut message = String::new();
+            super::tell(&running, culprit, &mut |text| message.push_str(text));
+            message
         }
         _ if is_inside => "error: a plugin ended the process\n".into(),
         _ => return,

@@ -15,6 +15,8 @@ fn at(place: &str) {
         Some(":_exit") => at_once(_exit),
         Some(":_Exit") => at_once(_Exit),
         Some(":quick_exit") => at_once(quick_exit),
+        Some(":_exit-in-thread") => start(_exit),
+        Some(":_exit-in-handler") => interrupt_allocation(),
         Some(":fork") => fork_and_wait(),
         Some(":abort") => std::process::abort(),
         Some(":segv") => write_nowhere(),
@@ -40,6 +42,43 @@ unsafe extern "C" {
 fn at_once(exit: unsafe extern "C" fn(i32) -> !) {
     // SAFETY: it may be called at any time.
     unsafe { exit(0) }
+}
+
+/// Starts a thread that runs nothing but a function of C.
+fn start(exit: unsafe extern "C" fn(i32) -> !) {
+    unsafe extern "C" {
+        fn pthread_create(
+            thread: *mut usize,
+            attributes: *const u8,
+            start: unsafe extern "C" fn(i32) -> !,
+            argument: usize,
+        ) -> i32;
+    }
+    let mut thread = 0;
+    // SAFETY: the function takes a number, and does not return.
+    unsafe { pthread_create(&raw mut thread, std::ptr::null(), exit, 0) };
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+/// Ends the process in a handler of a signal that comes while memory is allocated.
+fn interrupt_allocation() {
+    unsafe extern "C" {
+        fn signal(signal: i32, handler: extern "C" fn(i32)) -> usize;
+        fn ualarm(first: u32, then: u32) -> u32;
+    }
+    extern "C" fn end(_: i32) {
+        // SAFETY: it may be called at any time.
+        unsafe { _exit(0) }
+    }
+    const SIGALRM: i32 = 14;
+    // SAFETY: the handler calls only what handlers may call.
+    unsafe {
+        signal(SIGALRM, end);
+        ualarm(2000, 0);
+    }
+    loop {
+        drop(std::hint::black_box(vec![0_u8; 5000]));
+    }
 }
 
 /// Lets a child do nothing but end, as children do.
