@@ -69,6 +69,14 @@ pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], poi
         }
     }
     for (file, File { extends, .. }) in files.iter().enumerate() {
+        // Those of a pipeline that is included there are left out.
+        let added: Vec<usize> = extends.iter().map(|extend| extend.node).collect();
+        for node in reached(nodes.all, &added).into_iter().filter(|node| points.get(node) == Some(&file)) {
+            let StepSpec::Extension { point, .. } = &nodes.all[node].value else { continue };
+            let message = "an extension point is not among steps that are added at one";
+            let fault = PipelineFault::new(Code::Value, point.place, message.to_owned());
+            nodes.faults.push(fault.help("add the steps themselves, or put the point into `steps`"));
+        }
         let unused = extends.iter().enumerate().filter(|&(at, _)| !used.contains(&(file, at)));
         nodes.faults.extend(unused.map(|(_, extend)| no_point(&extend.point, &known[file])));
     }

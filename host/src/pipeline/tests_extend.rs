@@ -171,9 +171,13 @@ fn what_an_included_file_adds_stays_in_its_own_steps_and_comes_first() {
 #[test]
 fn nothing_is_added_to_what_was_added() {
     let files = shelf(&[("inner.toml", "steps = [\"A\", { extension = \"here\" }]")], &[]);
-    let text =
-        "steps = [{ extension = \"here\" }]\nextend.here = [{ include = \"inner.toml\" }, { extension = \"here\" }]";
+    let text = "steps = [{ extension = \"here\" }]\nextend.here = [{ include = \"inner.toml\" }]";
     assert_eq!(ran(text, &files), "acme.Y acme.Z A");
+    // A point that a file itself adds would be lost without a word.
+    let text = "steps = [{ extension = \"here\" }]\nextend.here = [\"A\", { extension = \"there\" }]";
+    let text = fault(text, &files, &fakes());
+    assert!(text.contains("error[P004]: an extension point is not among steps that are added at one"), "{text}");
+    assert!(text.contains("p.toml:2:"), "{text}");
 }
 
 #[test]
