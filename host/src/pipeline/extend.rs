@@ -73,7 +73,7 @@ pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], poi
         let added: Vec<usize> = extends.iter().map(|extend| extend.node).collect();
         for node in reached(nodes.all, &added).into_iter().filter(|node| points.get(node) == Some(&file)) {
             let StepSpec::Extension { point, .. } = &nodes.all[node].value else { continue };
-            let message = "an extension point is not among steps that are added at one";
+            let message = "an extension point cannot be added at another one";
             let fault = PipelineFault::new(Code::Value, point.place, message.to_owned());
             nodes.faults.push(fault.help("add the steps themselves, or put the point into `steps`"));
         }

@@ -176,7 +176,7 @@ fn nothing_is_added_to_what_was_added() {
     // A point that a file itself adds would be lost without a word.
     let text = "steps = [{ extension = \"here\" }]\nextend.here = [\"A\", { extension = \"there\" }]";
     let text = fault(text, &files, &fakes());
-    assert!(text.contains("error[P004]: an extension point is not among steps that are added at one"), "{text}");
+    assert!(text.contains("error[P004]: an extension point cannot be added at another one"), "{text}");
     assert!(text.contains("p.toml:2:"), "{text}");
 }
 

@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 /// version that introduced it. The file of a plugin that keeps this code says that it needs that version.
 macro_rules! entry {
     ($entry:expr, $name:literal, $since:expr) => {{
-        crate::__needs!($since);
+        crate::needs::needs!($since);
         present($entry, $name, $since)
     }};
 }

@@ -42,18 +42,17 @@ pub const fn record(since: BoundaryVersion) -> [u64; 6] {
     words
 }
 
-/// Puts a record beside the function that this is in: it needs a version of the boundary.
-#[cfg(all(
-    any(target_os = "linux", target_os = "android", target_os = "freebsd"),
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(feature = "api-0-3")
-))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __needs {
+/// Puts a record beside the function that this is in, if files say what is needed: it needs a version of the boundary.
+macro_rules! needs {
     ($since:expr) => {
+        #[cfg(all(
+            any(target_os = "linux", target_os = "android", target_os = "freebsd"),
+            any(target_arch = "x86_64", target_arch = "aarch64"),
+            not(feature = "api-0-3")
+        ))]
         // SAFETY: no instruction is added, and nothing that the function does changes.
         unsafe {
+            const RECORD: [u64; 6] = crate::needs::record($since);
             ::core::arch::asm!(
                 // One section for each version: what a linker keeps is a section.
                 ".pushsection .passrec,\"a\",@progbits,unique,{section}",
@@ -63,26 +62,15 @@ macro_rules! __needs {
                 ".popsection",
                 ".reloc ., BFD_RELOC_NONE, 771b",
                 section = const (($since.major as u32) << 20 | ($since.minor as u32) << 10 | $since.patch as u32),
-                a = const $crate::needs::record($since)[0],
-                b = const $crate::needs::record($since)[1],
-                c = const $crate::needs::record($since)[2],
-                d = const $crate::needs::record($since)[3],
-                e = const $crate::needs::record($since)[4],
-                f = const $crate::needs::record($since)[5],
+                a = const RECORD[0],
+                b = const RECORD[1],
+                c = const RECORD[2],
+                d = const RECORD[3],
+                e = const RECORD[4],
+                f = const RECORD[5],
                 options(nomem, nostack, preserves_flags)
             );
         }
     };
 }
-
-/// Elsewhere, there is nothing to put.
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android", target_os = "freebsd"),
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(feature = "api-0-3")
-)))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __needs {
-    ($since:expr) => {};
-}
+pub(crate) use needs;

@@ -89,6 +89,7 @@ fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
         after(file, &last(table), field);
         after(made, &format!("WithMetadata::new({table} {{"), value);
     }
+    after("plugin-api/boundary/src/foreign.rs", "WithMetadata::new(PassVTable {", value);
     after(ABI, &last("HostSetup"), field);
     after(HOST, &last("HostApi"), field);
     after("plugin-api/boundary/src/local.rs", "WithMetadata::new(HostApi {", value);

@@ -32,11 +32,7 @@ fn name_plugin() {
     if !IS_WATCHED.load(Ordering::Relaxed) || !is_this_process() {
         return;
     }
-    if IS_ENDING.load(Ordering::Relaxed) {
-        // Another thread is about to.
-        thread::sleep(Duration::from_secs(PATIENCE.into()));
-        leave(STATUS);
-    }
+    wait_for_the_end();
     let alarm = Alarm::set();
     let mut frames = Frames::default();
     stack(&mut frames);
@@ -58,7 +54,11 @@ fn name_plugin() {
         }
         locked
     });
-    let Some((running, loaded)) = locked else { return alarm.put_off() };
+    let Some((running, loaded)) = locked else {
+        // The thread that ends the process keeps the locks, and its alarm.
+        wait_for_the_end();
+        return alarm.put_off();
+    };
     let mut bases = callers.iter().filter_map(|&address| library_of(address as *const c_void));
     let culprit = bases.find_map(|base| loaded.get(&base));
     if culprit.is_none() && running.is_empty() {
@@ -68,6 +68,14 @@ fn name_plugin() {
     tell(&running, culprit, &mut say);
     abandon();
     leave(STATUS)
+}
+
+/// Returns unless another thread is about to end the process, in the name of a plugin.
+fn wait_for_the_end() {
+    if IS_ENDING.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_secs(PATIENCE.into()));
+        leave(STATUS);
+    }
 }
 
 fn say(text: &str) {
