@@ -99,7 +99,9 @@ fn later_version(dir: &Path) {
         .append("pub struct Plugin {", FIELD)
         .save();
     api("boundary/src/entry.rs").insert("WithMetadata::new(Plugin {", VALUE).save();
-    api("boundary/src/entry/pass.rs").insert("WithMetadata::new(PassVTable {", VALUE).save();
+    for file in ["boundary/src/entry/pass.rs", "boundary/src/foreign.rs"] {
+        api(file).insert("WithMetadata::new(PassVTable {", VALUE).save();
+    }
     api("boundary/src/entry/instrument.rs").insert("WithMetadata::new(InstrumentVTable {", VALUE).save();
     api("boundary/src/abi/instrument.rs")
         .append("pub struct HookApi {", FIELD)
