@@ -72,6 +72,7 @@ mod strip;
 mod threads;
 mod transform;
 mod tvm_names;
+mod tvm_scenarios;
 mod unbuildable;
 mod untrue;
 mod written;

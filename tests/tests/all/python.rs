@@ -38,6 +38,7 @@ files! {
     test_rewriter
     test_tvm_documents
     test_tvm_others
+    test_tvm_scenarios
     test_zoo
 }
 
