@@ -171,12 +171,12 @@ WAYS = {"keywords": by_keywords, "file": by_file, "objects": by_objects}
 
 
 def printed(text):
-    """What instruments and passes printed, and nothing else."""
+    """The lines that instruments and passes print, and nothing else."""
     return "\n".join(line for line in text.splitlines() if line and not line.startswith("  note: said by pass"))
 
 
 def answer(scenario, way, path, capfd):
-    """What came of it: the passes, the module or the fault, and what was printed."""
+    """The answer: the passes, the module or the fault, and what was printed."""
     module = relais.parse(scenario["module"])
     before, recorder = str(module), Recorder()
     capfd.readouterr()

@@ -31,16 +31,40 @@ static MODULES: LazyLock<[IRModule; 2]> = LazyLock::new(|| {
     })
 });
 
-#[test]
-fn passes_and_hooks_write_down_the_same_in_rust() {
-    let mut wrong = String::new();
-    for file in names("events") {
-        for scenario in parsed(&format!("events/{file}"))["scenario"].as_array().unwrap() {
-            let scenario = scenario.as_table().unwrap();
-            let (log, expected) = (log_of(scenario), text(scenario, "log").trim());
-            if log != expected {
-                wrong += &format!("\n{file}: {}\n{log}\n  instead of\n{expected}\n", text(scenario, "name"));
+macro_rules! files {
+    ($($file:ident)*) => {
+        const FILES: &[&str] = &[$(stringify!($file)),*];
+
+        $(
+            #[test]
+            fn $file() {
+                each_log(stringify!($file));
             }
+        )*
+    };
+}
+
+files! {
+    contexts
+    defaults
+    instruments
+    sequences
+}
+
+#[test]
+fn every_file_of_events_is_run() {
+    assert_eq!(names("events"), FILES);
+}
+
+/// Runs the scenarios of a file.
+#[track_caller]
+fn each_log(file: &str) {
+    let mut wrong = String::new();
+    for scenario in parsed(&format!("events/{file}"))["scenario"].as_array().unwrap() {
+        let scenario = scenario.as_table().unwrap();
+        let (log, expected) = (log_of(scenario), text(scenario, "log").trim());
+        if log != expected {
+            wrong += &format!("\n{}\n{log}\n  instead of\n{expected}\n", text(scenario, "name"));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
