@@ -118,8 +118,7 @@ fn log_of(scenario: &Table) -> String {
         script.attempt(std::slice::from_ref(action));
     }
     PassContext::current().override_instruments(Vec::new()).unwrap_or_else(|fault| panic!("{fault}"));
-    let lines = log.lock().unwrap().join("\n");
-    lines
+    log.lock().unwrap().join("\n")
 }
 
 fn schema(option: &Table) -> OptionSchema {
