@@ -48,7 +48,7 @@ def with_fields(data, values):
     for tag, value in fields(data[at + HEADER:at + HEADER + length]):
         value = values.get(tag, value)
         new += struct.pack("<HI", tag, len(value)) + value
-    header = data[at:at + 16] + struct.pack("<IIQ", len(new), 0, checksum(new))
+    header = data[at:at + 16] + struct.pack("<II", len(new), 0xFFFFFFFF ^ PLUGIN) + struct.pack("<Q", checksum(new))
     return data[:at] + header + new.ljust(length, b"\0") + data[at + HEADER + length:]
 
 

@@ -218,6 +218,13 @@ pub enum RecordError {
         /// Where.
         offset: usize,
     },
+    /// A record was written with another kind.
+    Kind {
+        /// Where.
+        offset: usize,
+        /// The kind it claims.
+        kind: u32,
+    },
     /// A record is in a format that this host does not support.
     NewerFormat {
         /// The format.
@@ -269,6 +276,9 @@ impl fmt::Display for RecordError {
                 write!(f, "the record at offset {offset} claims {len} bytes, more than there are or may be")
             }
             Self::Checksum { offset } => write!(f, "the record at offset {offset} is damaged: its checksum differs"),
+            Self::Kind { offset, kind } => {
+                write!(f, "the record at offset {offset} is damaged: it was not written as one of kind {kind}")
+            }
             Self::NewerFormat { format } => {
                 write!(f, "its records are in format {format}, and this host reads formats up to {FORMAT}")
             }
@@ -340,6 +350,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
         };
         if !header.matches(fields) {
             return Err(RecordError::Checksum { offset });
+        }
+        if !header.has_its_kind() {
+            return Err(RecordError::Kind { offset, kind: header.kind });
         }
         let malformed = |cause| RecordError::Malformed { offset, cause };
         match header.kind {

@@ -528,6 +528,8 @@ pub struct Header {
     pub kind: u32,
     /// Bytes of its fields.
     pub len: usize,
+    /// The kind with its bits inverted, or zero.
+    pub inverted: u32,
     /// The expected checksum.
     pub checksum: u64,
 }
@@ -541,8 +543,18 @@ impl Header {
             format: word(8),
             kind: word(12),
             len: word(16) as usize,
+            inverted: word(20),
             checksum: u64::from(word(24)) | u64::from(word(28)) << 32,
         })
+    }
+
+    /// Whether the record was written with its kind. The earliest records do not invert it; they are of kinds up to
+    /// [`NEEDS`](record_kind::NEEDS).
+    pub const fn has_its_kind(&self) -> bool {
+        match self.inverted {
+            0 => self.kind <= record_kind::NEEDS,
+            inverted => inverted == !self.kind,
+        }
     }
 
     /// Whether these are the fields that the header was written for.
@@ -581,7 +593,13 @@ mod tests {
         const BYTES: [u8; LEN] = Spec::Option(&SPEC).bytes();
         let header = Header::read(&BYTES).unwrap();
         assert_eq!((header.format, header.kind, header.len), (FORMAT, record_kind::OPTION, LEN - HEADER));
-        assert!(header.matches(&BYTES[HEADER..]));
+        assert!(header.has_its_kind() && header.matches(&BYTES[HEADER..]));
+        for bit in 0..32 {
+            assert!(!Header { kind: header.kind ^ 1 << bit, ..header }.has_its_kind());
+            assert!(!Header { inverted: header.inverted ^ 1 << bit, ..header }.has_its_kind());
+        }
+        let early = Header { inverted: 0, ..header };
+        assert!(early.has_its_kind() && !Header { kind: record_kind::NEEDS + 1, ..early }.has_its_kind());
         let mut damaged = BYTES;
         damaged[LEN - 1] ^= 1;
         assert!(!header.matches(&damaged[HEADER..]));

@@ -16,7 +16,8 @@ pub const MAX_LEN: usize = 64 * 1024;
 pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
 /// The format of records that this version writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
-/// Bytes of a record before its fields: magic, format, kind, length of the fields, zero, checksum of the fields.
+/// Bytes of a record before its fields: magic, format, kind, length of the fields, the bits of the kind inverted, checksum
+/// of the fields.
 pub const HEADER: usize = 32;
 
 /// The bit of a tag without whose field the others cannot be understood: a reader that does not know it fails.
@@ -94,7 +95,9 @@ impl<'a> Writer<'a> {
         self.raw(&MAGIC);
         self.raw(&FORMAT.to_le_bytes());
         self.raw(&kind.to_le_bytes());
-        self.raw(&[0; HEADER - 16]);
+        self.raw(&[0; 4]);
+        self.raw(&(!kind).to_le_bytes());
+        self.raw(&[0; 8]);
         self.len
     }
 

@@ -114,7 +114,15 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("file", "other_word_size", word_size),
         ("file", "windows", b"MZ\x90\0\x03\0\0\0".to_vec()),
         ("record", "none", no_records),
-        ("record", "no_plugin", patched(plugin, |record| record[12] = 99)),
+        (
+            "record",
+            "no_plugin",
+            patched(plugin, |record| {
+                record[12] = 99;
+                record[20] = !99;
+            }),
+        ),
+        ("record", "wrong_kind", patched(pass, |record| record[12] = 99)),
         ("record", "wrong_magic", patched(pass, |record| record[0] ^= 1)),
         ("record", "wrong_checksum", patched(pass, |record| record[HEADER + 8] ^= 1)),
         ("record", "newer_format", patched(pass, |record| record[8] = 2)),

@@ -240,6 +240,12 @@ fn damaged_records_are_refused() {
     assert!(matches!(with(&|record| record[HEADER + 8] ^= 1), RecordError::Checksum { .. }));
     assert!(matches!(with(&|record| record[24] ^= 1), RecordError::Checksum { .. }));
     assert_eq!(with(&|record| record[8] = 2), RecordError::NewerFormat { format: FORMAT + 1 });
+    for bit in 0..32 {
+        for byte in [12, 20] {
+            let kind = with(&|record| record[byte + bit / 8] ^= 1 << (bit % 8));
+            assert!(matches!(kind, RecordError::Kind { .. }), "{kind}");
+        }
+    }
     let absurd = with(&|record| record[16..20].copy_from_slice(&u32::MAX.to_le_bytes()));
     assert!(matches!(absurd, RecordError::Length { len, .. } if len == u32::MAX as usize));
     let long = with(&|record| record[16..20].copy_from_slice(&(MAX_LEN as u32 + 1).to_le_bytes()));
@@ -252,9 +258,15 @@ fn damaged_records_are_refused() {
     assert_eq!(name, RecordError::Name { name: "a b".into() });
     // A later version's kind of record is skipped.
     let mut later = bytes.clone();
-    later[at + 12] = 99;
+    set_kind(&mut later[at..], 99);
     fs::write(dir.join("plugin.so"), later).unwrap();
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
+}
+
+/// Makes a record one of another kind.
+fn set_kind(record: &mut [u8], kind: u32) {
+    record[12..16].copy_from_slice(&kind.to_le_bytes());
+    record[20..24].copy_from_slice(&(!kind).to_le_bytes());
 }
 
 /// Makes the field of a tag one of another tag.
@@ -294,7 +306,7 @@ fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
     }
     let mut critical = bytes.clone();
     let at = records(&bytes, record_kind::PASS)[0];
-    critical[at + 12..at + 16].copy_from_slice(&(record_kind::CRITICAL | 99).to_le_bytes());
+    set_kind(&mut critical[at..], record_kind::CRITICAL | 99);
     let refusal = refusal(&dir, &critical);
     let says = "its record of kind 0x80000063 is of a later version, and nothing can be understood without it";
     assert_eq!((refusal.to_string().as_str(), refusal.mover()), (says, Mover::Host));
@@ -328,7 +340,7 @@ fn a_file_has_one_plugin() {
     let dir = folder("one_plugin");
     let mut bytes = sample_bytes();
     let at = records(&bytes, record_kind::PLUGIN)[0];
-    bytes[at + 12] = 99;
+    set_kind(&mut bytes[at..], 99);
     let none = refusal(&dir, &bytes);
     assert_eq!(none, Refusal::Record(RecordError::NoPlugin));
     assert_eq!(none.help().unwrap(), "put `plugin! { description = \"…\" }` into its `lib.rs`");
