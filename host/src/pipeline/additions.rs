@@ -72,13 +72,6 @@ pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<Pa
 /// Puts the passes of a point in the order that they ask for: those that may come first by their names. Returns warnings
 /// about orders that contradict each other.
 fn put_in_order(point: &str, passes: &mut Vec<Arc<PassFacts>>) -> Vec<String> {
-    let is = |pass: &PassFacts, name: &String| {
-        let wanted = name.strip_suffix('?').unwrap_or(name);
-        pass.names().any(|own| own == wanted || own.rsplit_once('.').is_some_and(|(_, short)| short == wanted))
-    };
-    let is_first = |a: &PassFacts, b: &PassFacts| {
-        a.before.iter().any(|name| is(b, name)) || b.after.iter().any(|name| is(a, name))
-    };
     let (mut left, mut warnings) = (std::mem::take(passes), Vec::new());
     while !left.is_empty() {
         let before = |at: usize| (0..left.len()).find(|&other| other != at && is_first(&left[other], &left[at]));
@@ -96,6 +89,15 @@ fn put_in_order(point: &str, passes: &mut Vec<Arc<PassFacts>>) -> Vec<String> {
         passes.push(left.remove(next));
     }
     warnings
+}
+
+/// Whether a pass asks to come before another one of its point.
+fn is_first(a: &PassFacts, b: &PassFacts) -> bool {
+    let is = |pass: &PassFacts, name: &String| {
+        let wanted = name.strip_suffix('?').unwrap_or(name);
+        pass.names().any(|own| own == wanted || own.rsplit_once('.').is_some_and(|(_, short)| short == wanted))
+    };
+    a.before.iter().any(|name| is(b, name)) || b.after.iter().any(|name| is(a, name))
 }
 
 /// The elements of the cycle that is reached from the first one, which is not empty.
@@ -130,6 +132,32 @@ impl Resolver<'_> {
             added.push((step, pass));
         }
         added
+    }
+
+    /// Splits the passes that plugins add at a point, which are in order, where those begin that ask to come after a step
+    /// which files add there.
+    pub fn around(&mut self, written: &[usize], passes: Vec<(usize, usize)>) -> [Vec<usize>; 2] {
+        let mut of_files = Vec::new();
+        let mut todo = written.to_vec();
+        while let Some(step) = todo.pop() {
+            let spec = &self.spec.nodes[step].value;
+            todo.extend(spec.steps());
+            if let StepSpec::Pass { name, .. } = spec {
+                of_files.extend(self.find(&name.value).ok());
+            }
+        }
+        let [mut first, mut late] = [Vec::new(), Vec::new()];
+        for (step, pass) in passes {
+            let pass = self.passes[pass].facts.clone();
+            let is_late = of_files.iter().any(|other| is_first(other, &pass));
+            match is_late {
+                true => late.push(step),
+                false => first.push(step),
+            }
+            // Others may ask to come after this one.
+            of_files.extend(is_late.then_some(pass));
+        }
+        [first, late]
     }
 
     /// Remembers that a pass which is on was added.

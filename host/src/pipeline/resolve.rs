@@ -325,16 +325,17 @@ impl<'a> Resolver<'a> {
                 }
                 StepSpec::Extension { point, added, then } => {
                     let is_on = is_on && self.scopes[scope].enables(&point.value, 0);
-                    let mut steps = Vec::new();
-                    for (step, pass) in self.add(point) {
-                        steps.push(step);
+                    let of_plugins = self.add(point);
+                    for &(_, pass) in &of_plugins {
                         if is_on && self.enables(scope, pass) {
                             enabled[scope].insert(pass);
                             self.say_added(point, pass);
                         }
                     }
                     let written = added.iter().chain(then);
-                    steps.extend(self.present(&written.clone().copied().collect::<Vec<_>>()));
+                    let [mut steps, late] = self.around(added, of_plugins);
+                    steps.extend(self.present(added).into_iter().chain(late));
+                    steps.extend(self.present(then));
                     let name = point.value.clone();
                     self.nodes[node] = ResolvedStep::Sequence { name, opt_level: 0, required: Vec::new(), steps };
                     todo.extend(written.rev().map(|&step| (step, scope, is_on)));

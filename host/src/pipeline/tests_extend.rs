@@ -136,6 +136,40 @@ fn passes_are_added_in_the_order_that_they_ask_for() {
 }
 
 #[test]
+fn a_pass_of_a_plugin_comes_after_the_steps_of_files_that_it_names() {
+    let order = |text: &str, orders: &[(&str, &[&str], &[&str])]| {
+        let add = |fakes: Fakes, &(name, before, after): &(&str, &[&str], &[&str])| {
+            fakes.pass(name, 0, &[], Does::Change).extends("here").ordered(before, after)
+        };
+        let fakes = orders.iter().fold(fakes().plugin("fakes", "1.2.3"), add);
+        let text = format!("steps = [{{ extension = \"here\", then = [\"B\"] }}]\n{text}");
+        let pipeline = resolve(&text, &Shelf::default(), &fakes).unwrap();
+        manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+        let first = fakes.ran();
+        manager::run(
+            &resolve(&pipeline.print(), &Shelf::default(), &fakes).unwrap(),
+            &module(),
+            &fakes,
+            &Default::default(),
+        )
+        .unwrap();
+        assert_eq!(fakes.ran(), first);
+        first
+    };
+    let late: &[(&str, &[&str], &[&str])] = &[("b.First", &[], &["A"])];
+    assert_eq!(order("extend.here = [\"C\", \"A\"]", late), "acme.Y acme.Z C A b.First B");
+    assert_eq!(order("extend.here = [{ fixpoint = [\"A\"], max_rounds = 1 }]", late), "acme.Y acme.Z A b.First B");
+    assert_eq!(order("extend.here = [\"C\"]", late), "acme.Y acme.Z b.First C B");
+    // What asks to come after such a pass does, too.
+    let two: &[(&str, &[&str], &[&str])] = &[("b.First", &[], &["A?"]), ("b.Second", &[], &["b.First"])];
+    assert_eq!(order("extend.here = [\"A\"]", two), "acme.Y acme.Z A b.First b.Second B");
+    let two: &[(&str, &[&str], &[&str])] = &[("b.First", &["acme.Y"], &["A"])];
+    assert_eq!(order("extend.here = [\"A\"]", two), "acme.Z A b.First acme.Y B");
+    // One that asks to come before them does in any case.
+    assert_eq!(order("extend.here = [\"A\"]", &[("b.First", &["A"], &[])]), "acme.Y acme.Z b.First A B");
+}
+
+#[test]
 fn a_point_at_which_nothing_is_added_is_nothing() {
     let none = Shelf::default();
     let text = "steps = [\"A\", { extension = \"there\", then = [\"B\"] }]";
