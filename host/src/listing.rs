@@ -177,6 +177,7 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "kind": pass.level.name(),
         "phase": pass.phase.name(),
         "runtime": pass.runtime,
+        "target": pass.target,
         "required": pass.required.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "extends": pass.extends,
         "before": pass.before,

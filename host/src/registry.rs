@@ -446,7 +446,9 @@ impl Registry {
 
     /// The targets that plugins add something for.
     pub fn targets(&self) -> BTreeSet<&str> {
-        self.0.operators.targets(&self.0.providers).collect()
+        let passes = self.0.providers.iter().flat_map(|provider| &provider.records.passes);
+        let of_passes = passes.map(|pass| pass.target.as_str()).filter(|target| !target.is_empty());
+        self.0.operators.targets(&self.0.providers).chain(of_passes).collect()
     }
 
     /// Takes what plugins add to operators for a target: the role of a pipeline's `target`.

@@ -213,6 +213,11 @@ impl Pass {
         self.with(|facts| runtime.clone_into(&mut facts.runtime))
     }
 
+    /// The same for one target: pipelines for others are without it, unless they name it.
+    pub fn for_target(self, target: &str) -> Self {
+        self.with(|facts| target.clone_into(&mut facts.target))
+    }
+
     /// The same that may change the interface of the entry function.
     pub fn changing_interface(self) -> Self {
         self.with(|facts| facts.changes_interface = Some(String::new()))
@@ -370,6 +375,7 @@ impl Pass {
             after: Vec::new(),
             phase: Phase::REWRITES,
             runtime: String::new(),
+            target: String::new(),
             origin: PassOwner::Program,
             changes_interface: None,
             preserves: Vec::new(),

@@ -312,6 +312,7 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
                 "kind": facts.level.name(),
                 "phase": facts.phase.name(),
                 "runtime": facts.runtime,
+                "target": facts.target,
                 "required": facts.required.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "extends": facts.extends,
                 "doc": facts.doc,

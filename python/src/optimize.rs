@@ -3,7 +3,7 @@
 use crate::{
     context::{self, Around},
     errors,
-    library::OwnItems,
+    library::{self, OwnItems},
     log,
     module::PyIrModule,
     pass::{PyPass, say},
@@ -13,10 +13,11 @@ use crate::{
     value,
 };
 use pyo3::{
+    exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString},
 };
-use relais::{pipeline::toml, registry::Registry, transform::Pass};
+use relais::{pass::Catalogue, pipeline::toml, registry::Registry, transform::Pass};
 use relais_conformance::numbers::Tolerance;
 use relais_session::{
     Argument, Finished, OutputRequest, OwnPass, Reproducers, Request, Session, StopCause, Stopped,
@@ -25,6 +26,7 @@ use relais_session::{
     pipeline::{Chosen, PipelineRequest},
 };
 use std::{
+    collections::BTreeMap,
     num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
@@ -171,7 +173,21 @@ pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
 fn settings(config: Option<&Bound<'_, PyAny>>, around: &Around) -> PyResult<Vec<String>> {
     let given = value::entries(config, "`config`")?;
-    let others = around.config.iter().filter(|(key, _)| !given.iter().any(|(known, _)| known == key));
+    let known = config.map(|config| library::library(config.py())).transpose()?;
+    let known = known.map(|library| library.config_options()).unwrap_or_default();
+    let full = |key: &String| match known.iter().find(|facts| facts.is_named(key)) {
+        Some(facts) => facts.schema.name.clone(),
+        None => key.clone(),
+    };
+    let mut names = BTreeMap::new();
+    for (key, _) in &given {
+        if let Some(other) = names.insert(full(key), key) {
+            return Err(PyValueError::new_err(format!(
+                "`config` sets `{other}` and `{key}`, which are names of one option"
+            )));
+        }
+    }
+    let others = around.config.iter().filter(|(key, _)| !names.contains_key(key));
     Ok(given.iter().chain(others).map(|(key, value)| format!("{key}={}", toml(value))).collect())
 }
 

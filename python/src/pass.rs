@@ -14,7 +14,6 @@ use crate::{
     run::{keep, run},
     schema,
     spoken::heard,
-    stderr::write,
     value,
 };
 use abi_stable::std_types::RArc;
@@ -30,11 +29,7 @@ use relais::{
     pass::{Dependencies, RunCx},
     transform::Pass,
 };
-use relais_plugin_api::{
-    diagnostics::{PRINTED, PassError},
-    options::Value,
-    pass::Requirement,
-};
+use relais_plugin_api::{diagnostics::PassError, options::Value, pass::Requirement};
 use relais_session::pipeline::StatedRules;
 use std::sync::Arc;
 
@@ -237,15 +232,10 @@ impl PyPass {
     }
 }
 
-/// Prints what passes printed, and logs the rest of what was said.
+/// Logs what was said, except what passes printed: that was printed at once.
 pub(crate) fn say(py: Python<'_>, report: &RunReport) -> PyResult<()> {
-    for said in &report.said {
-        let rec = said.diagnostic.rec();
-        if rec.code == PRINTED {
-            write(py, &format!("{}\n", rec.message))?;
-        } else {
-            log::diagnostic(rec.severity, said.to_string());
-        }
+    for said in report.said.iter().filter(|said| !said.is_printed()) {
+        log::diagnostic(said.severity(), said.to_string());
     }
     report.warnings.iter().for_each(log::warn);
     log::hand_over(py)

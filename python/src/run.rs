@@ -4,15 +4,16 @@
 //! since such passes may read what is the thread's own. Where a number of threads is given, or the process is a fork of one
 //! that had threads, only what the host spreads over threads runs in a pool.
 
-use crate::{current::now, log};
+use crate::{current::now, log, stderr::Stderr};
 use pyo3::{
     exceptions::{PyException, PyRuntimeError},
     prelude::*,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use relais::{
+    instruments::Output,
     manager::{ManagerOptions, Progress},
-    pass::with_threads,
+    pass::{PassMessage, with_threads},
 };
 use relais_plugin_api::diagnostics::PassError;
 use relais_session::{Listener, Notice};
@@ -113,6 +114,12 @@ impl Progress for RunState {
 
     fn is_at(&self, _: u64, _: u64) {
         self.is_stopped();
+    }
+
+    fn said(&self, said: &PassMessage) {
+        if said.is_printed() {
+            Stderr.print(&format!("{}\n", said.diagnostic.rec().message));
+        }
     }
 }
 

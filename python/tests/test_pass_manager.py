@@ -22,6 +22,8 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+import re
+import sys
 import threading
 
 import conftest
@@ -378,6 +380,14 @@ def test_print_ir(module, capsys):
     printed = capsys.readouterr()
     assert "PrintIR(here):\ndef @main" in printed.err and printed.out == ""
 
+    @relais.module_pass(opt_level=0, name="test.Tells")
+    def tells(mod, ctx):
+        print("tells", file=sys.stderr)
+
+    transform.Sequential([tells, transform.PrintIR("between"), tells])(module)
+    printed = capsys.readouterr().err
+    assert re.sub(r"PrintIR(.*\n)+?}", "PrintIR", printed).split() == ["tells", "PrintIR", "tells"]
+
 
 def test_copies_of_passes(module):
     fold = relais.get_pass("FoldConstant")
@@ -559,6 +569,23 @@ def test_options_of_the_current_context(module):
         relais.optimize(module, passes=[reads], config={key: 4})
     relais.optimize(module, passes=[reads])
     assert [config[key] for config in read] == [3, 4, option["default"]]
+
+
+def test_two_names_of_one_option(module):
+    read = []
+
+    @relais.module_pass(opt_level=0, name="test.ReadsDepth")
+    def reads(mod, ctx):
+        read.append(ctx.config["relay.FuseOps.max_depth"])
+
+    with relais.PassContext(config={"relay.FuseOps.max_depth": 3}):
+        relais.optimize(module, passes=[reads], config={"relax.FuseOps.max_depth": 4})
+    assert read == [4]
+    both = {"relay.FuseOps.max_depth": 3, "relax.FuseOps.max_depth": 4}
+    with pytest.raises(ValueError, match="`relay.FuseOps.max_depth` and `relax.FuseOps.max_depth`, which are names of one"):
+        relais.optimize(module, passes=[reads], config=both)
+    with pytest.raises(relais.PipelineError, match="given twice"):
+        relais.PassContext(config=both)
 
 
 def test_simplify_and_slim_run_in_the_current_context(proto):

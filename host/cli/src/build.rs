@@ -88,7 +88,7 @@ fn request(args: &BuildArgs, named: &Named, session: &Session, verbosity: Verbos
     if args.pipeline.passes.is_none() && args.pipeline.pipeline.is_none() {
         pipeline.chosen = Chosen::Named(pipeline_of(&args.target, registry)?);
     } else if args.target != C && !registry.targets().contains(args.target.as_str()) {
-        let error = CliError::usage(format!("no plugin adds to operators for the target `{}`", args.target));
+        let error = CliError::usage(format!("no plugin adds anything for the target `{}`", args.target));
         return Err(
             error.help("a pipeline or passes of your own say themselves what they build: leave `--target` away")
         );

@@ -198,6 +198,7 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("kind", pass.level.name().to_owned());
     line("phase", pass.phase.name().to_owned());
     line("runtime", pass.runtime.clone());
+    line("target", pass.target.clone());
     line("required", pass.required.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
     line("extends", pass.extends.clone().unwrap_or_default());
     line("before", pass.before.join(", "));

@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use relais::{
     instruments::{Output, StandardError},
     manager,
+    pass::PassMessage,
 };
 use relais_session::{Listener, Notice};
 use std::{
@@ -105,5 +106,12 @@ impl manager::Progress for Progress {
     fn is_at(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
+    }
+
+    /// Prints at once what a pass printed: it may be all that there is of a run that does not end.
+    fn said(&self, said: &PassMessage) {
+        if said.is_printed() {
+            self.bar.suspend(|| terminal::said(said));
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{args::Verbosity, terminal};
 use relais::{manager::RunReport, pass::PassMessage};
-use relais_plugin_api::diagnostics::{PRINTED, Severity};
+use relais_plugin_api::diagnostics::Severity;
 
-/// Prints the messages of passes and the driver, as far as the verbosity allows.
+/// Prints the messages of passes and the driver, as far as the verbosity allows, except those that were printed at once.
 pub(crate) fn say(report: &RunReport, verbosity: Verbosity) {
     let least = match verbosity {
         Verbosity::Quiet => Severity::ERROR,
@@ -12,7 +12,7 @@ pub(crate) fn say(report: &RunReport, verbosity: Verbosity) {
         Verbosity::Verbose => Severity::NOTE,
         Verbosity::Debug => Severity::REMARK,
     };
-    let is_wanted = |said: &&PassMessage| said.diagnostic.rec().code == PRINTED || said.severity() >= least;
+    let is_wanted = |said: &&PassMessage| !said.is_printed() && said.severity() >= least;
     report.said.iter().filter(is_wanted).for_each(terminal::said);
     if verbosity > Verbosity::Quiet {
         report.warnings.iter().for_each(terminal::warn);

@@ -42,6 +42,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         after: record.after.clone(),
         phase: record.phase,
         runtime: record.runtime.clone(),
+        target: record.target.clone(),
         origin: PassOwner::Plugin,
         changes_interface: record.changes_interface.clone(),
         preserves: record.preserves.clone(),

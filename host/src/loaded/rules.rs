@@ -40,6 +40,7 @@ const OF_RULES: PassSpec = PassSpec {
     after: &[],
     phase: Phase::REWRITES,
     runtime: "",
+    target: "",
     changes_interface: None,
     statistics: &[REWRITES],
     rules: "",

@@ -90,7 +90,10 @@ impl<'a> Machine<'a> {
         if let Some(progress) = self.options.progress {
             progress.begins(&facts.name);
         }
-        log::debug!("pass `{}` of plugin `{}` begins", facts.name, facts.plugin);
+        match facts.plugin.as_str() {
+            "" => log::debug!("pass `{}` of the program begins", facts.name),
+            plugin => log::debug!("pass `{}` of plugin `{plugin}` begins", facts.name),
+        }
         self.n_executions += 1;
         if self.is_stopped() {
             self.report.stopped_after = Some((self.n_executions, facts.name.clone()));

@@ -53,6 +53,9 @@ pub struct PassFacts {
     pub phase: Phase,
     /// The runtime that it is for; empty if what it makes runs in any. A set of passes that does not name it is without it.
     pub runtime: String,
+    /// The target that it is for; empty if it is for any. It is added at extension points, and is in sets of passes, of
+    /// pipelines for that target alone.
+    pub target: String,
     /// The option that asks it to change the interface of the entry function; without one it never does. It may need none,
     /// which the empty name says.
     pub changes_interface: Option<String>,

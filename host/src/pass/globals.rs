@@ -1,7 +1,7 @@
 //! Running a pass over the globals of a module that it sees (rules R13, R14), and over the module as a whole.
 
 use super::{Order, PassContext, RunCx};
-use crate::ir::{AttrValue, Function, Global, IRModule};
+use crate::ir::{Function, Global, IRModule};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
@@ -84,10 +84,10 @@ pub(crate) fn cancelled() -> PassError {
     PassError::with_kind(error_kind::CANCELLED, "cancelled")
 }
 
-/// The globals that a pass sees.
+/// The globals that a pass sees, except those that ask to be left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
-    /// Graph functions, except those that ask to be left alone (rule R13).
+    /// Graph functions (rule R13).
     Functions,
     /// Prim funcs (rule R14).
     PrimFuncs,
@@ -96,14 +96,11 @@ pub(crate) enum Shown {
 impl Shown {
     /// Returns the body of a global that is seen.
     fn body(self, global: &Global) -> Option<&RArc<Function>> {
-        let Self::Functions = self else { return global.prim_func() };
-        let function = global.function()?;
-        let attrs = function.attrs(function.root());
-        let skips = |name: &str| match attrs.meta(name) {
-            None | Some(AttrValue::Int(0)) => false,
-            Some(_) => true,
+        let body = match self {
+            Self::Functions => global.function(),
+            Self::PrimFuncs => global.prim_func(),
         };
-        (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
+        body.filter(|body| !body.skips_optimization())
     }
 
     fn set_all(self, module: &mut IRModule, new: Vec<(&str, RArc<Function>)>) {

@@ -1,7 +1,7 @@
 //! The messages of passes.
 
 use relais_plugin_api::{
-    diagnostics::{Diagnostic, Severity},
+    diagnostics::{Diagnostic, PRINTED, Severity},
     ir::{IRModule, MAIN, NodeId},
     text,
 };
@@ -23,6 +23,11 @@ impl PassMessage {
         let rec = diagnostic.rec();
         let line = line_of(before, &rec.function, rec.node);
         Self { pass: pass.to_owned(), diagnostic, line }
+    }
+
+    /// Whether the pass printed it ([`Diagnostic::printed`]): it is shown at once, and whatever is left out otherwise.
+    pub fn is_printed(&self) -> bool {
+        self.diagnostic.rec().code == PRINTED
     }
 
     /// How grave it is.

@@ -43,6 +43,9 @@ pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<Pa
             ));
             continue;
         }
+        if resolver.is_for_another_target(&facts) {
+            continue;
+        }
         if !facts.runtime.is_empty() && super::EXTENSION_POINTS.contains(&point.as_str()) {
             warnings.push(format!(
                 "pass `{name}` of plugin `{plugin} {plugin_version}` extends `{point}`, but is not added: it is for the \
@@ -113,6 +116,11 @@ fn cycle(before: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
 }
 
 impl Resolver<'_> {
+    /// Whether a pass is for a target which is not that of the pipeline.
+    pub fn is_for_another_target(&self, facts: &PassFacts) -> bool {
+        !facts.target.is_empty() && self.spec.run.target.as_ref().is_none_or(|target| target.value != facts.target)
+    }
+
     /// Adds the passes of plugins at a point. Returns their steps and the passes.
     pub fn add(&mut self, point: &Written<String>) -> Vec<(usize, usize)> {
         let mut added = Vec::new();

@@ -70,6 +70,7 @@ impl Fakes {
             after: Vec::new(),
             phase: Phase::REWRITES,
             runtime: String::new(),
+            target: String::new(),
             origin: PassOwner::Plugin,
             changes_interface: None,
             preserves: Vec::new(),
@@ -92,6 +93,13 @@ impl Fakes {
     pub fn for_runtime(mut self, runtime: &str) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().runtime = runtime.into();
+        self
+    }
+
+    /// Lets the last pass be for a target.
+    pub fn for_target(mut self, target: &str) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().target = target.into();
         self
     }
 

@@ -9,7 +9,7 @@ use super::{
     spec::{SpecValue, literal_of},
 };
 use crate::{
-    pass::{Dependencies, NoPass},
+    pass::{Dependencies, NoPass, PROGRAM},
     words::and_list,
 };
 use relais_plugin_api::{options::Value, pass::Requirement};
@@ -244,7 +244,11 @@ impl Check {
         let fault = PipelineFault::new(Code::RequirementCycle, resolver.places[*first], "passes require each other")
             .label(format!("{} requires itself", names[0]))
             .note(names.join(" requires "));
-        let plugins: BTreeSet<&str> = cycle.iter().map(|&pass| resolver.passes[pass].facts.plugin.as_str()).collect();
+        let provider = |&pass: &usize| match resolver.passes[pass].facts.plugin.as_str() {
+            "" => PROGRAM,
+            plugin => plugin,
+        };
+        let plugins: BTreeSet<&str> = cycle.iter().map(provider).collect();
         let plugins: Vec<&str> = plugins.into_iter().collect();
         let fault = fault.help(format!("one of these passes, of {}, must not require the next", and_list(&plugins)));
         resolver.faults.push(fault);

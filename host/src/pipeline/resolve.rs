@@ -396,7 +396,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The passes of some levels, except disabled ones, those that cannot be made without options, and those for a runtime
-    /// that is not named.
+    /// that is not named or for another target.
     fn levels(
         &mut self,
         set: LevelSet,
@@ -411,12 +411,22 @@ impl<'a> Resolver<'a> {
         for facts in self.catalogue.passes() {
             let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
             let is_for_another = !facts.runtime.is_empty() && runtime.is_none_or(|named| named.value != facts.runtime);
+            let is_for_another = is_for_another || self.is_for_another_target(&facts);
             let is_left_out = facts.phase == Phase::NONE || !mandatory(&facts.options).is_empty() || is_for_another;
             if !is_wanted || is_left_out || !names.insert(facts.name.clone()) {
                 continue;
             }
             // The same name from two plugins is a conflict here as anywhere.
             wanted.extend(self.named(&facts.name.clone(), place));
+        }
+        let scope = &self.scopes[scope];
+        let off = wanted.iter().filter(|facts| !scope.enables(&facts.name, facts.opt_level));
+        if let Some(highest) = off.map(|facts| facts.opt_level).max() {
+            let level = scope.opt_level;
+            self.warnings.push(format!(
+                "passes of level {highest} are named by a set of levels and off at level {level}: `opt_level = {highest}` \
+                 turns them on"
+            ));
         }
         wanted.sort_by(|a, b| (a.phase, &a.name).cmp(&(b.phase, &b.name)));
         for facts in self.requirements_first(wanted) {

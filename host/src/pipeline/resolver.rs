@@ -150,6 +150,9 @@ impl<'a> Resolver<'a> {
         }
         match self.find(&name.value) {
             Ok(facts) => Some(facts.name.clone()),
+            Err(None | Some(NoPass::Unknown(_))) if self.sequence_of_short_name(&name.value).is_some() => {
+                self.sequence_of_short_name(&name.value)?
+            }
             Err(None | Some(NoPass::Unknown(_))) if self.makes != Makes::Nothing => {
                 self.unknown_at.entry(name.value.clone()).or_insert((name.place, self.faults.len()));
                 scope.unknown.insert(name.value.clone());
@@ -172,6 +175,9 @@ impl<'a> Resolver<'a> {
         }
         match self.find(&name.value) {
             Ok(facts) => return vec![facts.name.clone()],
+            Err(None | Some(NoPass::Unknown(_))) if self.sequence_of_short_name(&name.value).is_some() => {
+                return self.sequence_of_short_name(&name.value).flatten().into_iter().collect();
+            }
             Err(None) => return Vec::new(),
             Err(Some(NoPass::Unknown(_))) => {}
             Err(Some(why)) => {
@@ -192,6 +198,14 @@ impl<'a> Resolver<'a> {
     fn sequence(&self, name: &str) -> Option<Option<String>> {
         let name = name.strip_suffix('?').unwrap_or(name);
         self.sequences.contains(name).then(|| self.is_there(name).then(|| name.to_owned()))
+    }
+
+    /// The same for the part of a sequence's name after the last dot, if no other sequence has it.
+    fn sequence_of_short_name(&self, name: &str) -> Option<Option<String>> {
+        let name = name.strip_suffix('?').unwrap_or(name);
+        let mut full = self.sequences.iter().filter(|full| full.rsplit('.').next() == Some(name));
+        let only = full.next().filter(|_| full.next().is_none())?;
+        self.sequence(only)
     }
 
     /// Looks up the names of contexts that nothing in the catalogue has among all passes that run.

@@ -476,6 +476,58 @@ fn r02_a_runtime_is_one_that_passes_are_for() {
 }
 
 #[test]
+fn r02_a_set_with_passes_above_the_level_of_the_context_is_said() {
+    let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).pass("B", 3, &[], Does::Nothing);
+    let warnings = |text: &str| parse(text).unwrap().resolve(&fakes).unwrap().warnings;
+    let off = "passes of level 3 are named by a set of levels and off at level 2: `opt_level = 3` turns them on";
+    assert_eq!(warnings("steps = [{ passes = \"level<=3\" }]"), [off]);
+    for quiet in [
+        "opt_level = 3\nsteps = [{ passes = \"level<=3\" }]",
+        "required = [\"B\"]\nsteps = [{ passes = \"level<=3\" }]",
+        "disabled = [\"B\"]\nsteps = [{ passes = \"level<=3\" }]",
+        "steps = [{ passes = \"level<=2\" }]",
+    ] {
+        assert_eq!(warnings(quiet), Vec::<String>::new(), "{quiet}");
+    }
+}
+
+#[test]
+fn a_sequence_is_switched_by_its_short_name_if_nothing_else_has_it() {
+    let ran = |disabled: &str, steps: &str| {
+        let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).pass("p.Own", 0, &[], Does::Nothing);
+        let pipeline = parse(&format!("disabled = [\"{disabled}\"]\nsteps = [{steps}]")).unwrap().resolve(&fakes)?;
+        manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+        Ok::<_, Faults>(fakes.ran())
+    };
+    let inner = "{ sequence = [\"A\"], name = \"acme.Inner\" }, \"p.Own\"";
+    assert_eq!(ran("Inner", inner).unwrap(), "p.Own");
+    assert_eq!(ran("Inner?", inner).unwrap(), "p.Own");
+    let two = format!("{inner}, {{ sequence = [\"A\"], name = \"other.Inner\" }}");
+    assert_eq!(codes(&ran("Inner", &two).unwrap_err()), ["P010"]);
+    // A pass comes first.
+    assert_eq!(ran("Own", "{ sequence = [\"A\"], name = \"acme.Own\" }, \"p.Own\"").unwrap(), "A");
+}
+
+#[test]
+fn a_pass_for_a_target_is_in_pipelines_for_it_and_where_it_is_named() {
+    let ran = |text: &str| {
+        let fakes = Fakes::default().pass("A", 1, &[], Does::Nothing).extends("here").for_target("npu");
+        let fakes = fakes.pass("B", 1, &[], Does::Nothing).extends("here");
+        let pipeline = parse(text).unwrap().resolve(&fakes).unwrap();
+        assert_eq!(pipeline.warnings, Vec::<String>::new());
+        manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+        fakes.ran()
+    };
+    let point = "steps = [{ extension = \"here\" }]";
+    assert_eq!(ran(point), "B");
+    assert_eq!(ran(&format!("target = \"npu\"\n{point}")), "A B");
+    assert_eq!(ran(&format!("target = \"dsp\"\n{point}")), "B");
+    assert_eq!(ran("steps = [{ passes = \"level<=1\" }]"), "B");
+    assert_eq!(ran("target = \"npu\"\nsteps = [{ passes = \"level<=1\" }]"), "A B");
+    assert_eq!(ran("steps = [\"A\"]"), "A");
+}
+
+#[test]
 fn a_resolved_pipeline_prints_as_one_that_runs_the_same() {
     let text = r#"
 name = "all"

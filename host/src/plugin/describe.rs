@@ -169,6 +169,7 @@ const PASS: &[Key] = &[
     key("before", pass_tag::BEFORE, Form::Texts),
     key("after", pass_tag::AFTER, Form::Texts),
     key("runtime", pass_tag::RUNTIME, Form::Text),
+    key("target", pass_tag::TARGET, Form::Text),
     key("changes_interface", pass_tag::CHANGES_INTERFACE, Form::Text),
     key("preserves", pass_tag::PRESERVES, Form::Texts),
     key("statistics", pass_tag::STATISTIC, Form::Named(statistic_tag::NAME, statistic_tag::DOC)),

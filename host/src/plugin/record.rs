@@ -122,6 +122,8 @@ pub struct PassRecord {
     pub phase: Phase,
     /// The runtime that it is for; empty if what it makes runs in any.
     pub runtime: String,
+    /// The target that it is for; empty if it is for any.
+    pub target: String,
     /// The option that asks it to change the interface of the entry function; empty if it may without one.
     pub changes_interface: Option<String>,
     /// The statistics that it counts.
@@ -384,7 +386,8 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let names = names.chain(options.iter().map(|option| &option.name));
     let names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
     let names = names.chain(passes.iter().filter_map(|pass| pass.extends.as_ref()));
-    let targets = additions.iter().map(|addition| &addition.target).filter(|target| !target.is_empty());
+    let targets = additions.iter().map(|addition| &addition.target).chain(passes.iter().map(|pass| &pass.target));
+    let targets = targets.filter(|target| !target.is_empty());
     let names = names.chain(targets);
     let names = names.chain(analyses.iter().map(|analysis: &AnalysisRecord| &analysis.name));
     let mut names = names.chain(pipelines.iter().map(|pipeline: &PipelineRecord| &pipeline.name));
@@ -520,6 +523,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         after: Vec::new(),
         phase: Phase::REWRITES,
         runtime: String::new(),
+        target: String::new(),
         changes_interface: None,
         statistics: Vec::new(),
         rules: None,
@@ -549,6 +553,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             }
             pass_tag::PHASE => pass.phase = Phase(field.u8().map_err(malformed)?),
             pass_tag::RUNTIME => pass.runtime = text()?,
+            pass_tag::TARGET => pass.target = text()?,
             pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::BEFORE => pass.before.push(text()?),
             pass_tag::AFTER => pass.after.push(text()?),

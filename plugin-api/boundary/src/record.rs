@@ -101,6 +101,8 @@ pub struct PassSpec {
     pub phase: Phase,
     /// The runtime that it is for; empty when what it makes runs in any.
     pub runtime: &'static str,
+    /// The target that it is for, such as one for which plugins add kernels; empty when it is for any.
+    pub target: &'static str,
     /// The option that asks the pass to change the interface of the entry function; empty when it may without one.
     pub changes_interface: Option<&'static str>,
     /// The statistics that it counts.
@@ -398,6 +400,10 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     if !spec.runtime.is_empty() {
         check_name(spec.runtime);
         w.text(pass_tag::RUNTIME, spec.runtime);
+    }
+    if !spec.target.is_empty() {
+        check_name(spec.target);
+        w.text(pass_tag::TARGET, spec.target);
     }
     if let Some(option) = spec.changes_interface {
         let mut i = 0;

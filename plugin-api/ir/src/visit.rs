@@ -408,6 +408,24 @@ mod tests {
     }
 
     #[test]
+    fn a_visitor_sees_the_condition_and_both_branches() {
+        let (f, call) = conditional();
+        let mut seen = Vec::new();
+        struct Seen<'a>(&'a mut Vec<NodeId>);
+        impl ExprVisitor for Seen<'_> {
+            fn visit_expr(&mut self, function: &Function, id: NodeId) -> Children {
+                self.0.push(id);
+                self.dispatch(function, id)
+            }
+        }
+        Seen(&mut seen).visit(&f, f.root());
+        let Expr::If(branch) = f.expr(f.bindings(f.body())[0]) else { panic!("it is an `If`") };
+        for node in [branch.cond(), branch.then_branch(), branch.else_branch(), call] {
+            assert_eq!(seen.iter().filter(|&&it| it == node).count(), 1, "{node:?}");
+        }
+    }
+
+    #[test]
     fn call_checker_finds_a_call_and_none_where_none_is() {
         let mut checker = CallChecker::default();
         checker.visit(&chain(1), chain(1).root());

@@ -70,7 +70,7 @@ impl Level {
 
 /// The keys that every attribute takes.
 const SHARED_KEYS: &[&str] =
-    &["name", "aliases", "opt_level", "required", "extends", "before", "after", "phase", "runtime"];
+    &["name", "aliases", "opt_level", "required", "extends", "before", "after", "phase", "runtime", "target"];
 
 /// The phases, and their names in `Phase`.
 const PHASES: [(&str, &str); 5] =
@@ -101,6 +101,8 @@ struct Args {
     phase: &'static str,
     /// The runtime that it is for.
     runtime: Option<LitStr>,
+    /// The target that it is for.
+    target: Option<LitStr>,
     /// The function that says whether it can work on a module.
     check: Option<ExprPath>,
     /// The functions that are called before the first and after the last function of a module.
@@ -137,6 +139,7 @@ impl Args {
             after: Vec::new(),
             phase: "REWRITES",
             runtime: None,
+            target: None,
             check: None,
             begin: None,
             end: None,
@@ -194,6 +197,9 @@ impl Args {
                 }
                 "runtime" => {
                     parsed.runtime = Some(a_name(&value, "say for which runtime it is: `runtime = \"onnxruntime\"`")?);
+                }
+                "target" => {
+                    parsed.target = Some(a_name(&value, "say for which target it is: `target = \"cortex-m\"`")?);
                 }
                 "level" if matches!(level, Level::Rewrite | Level::Rules) => {
                     let given = text(&value)?;
@@ -591,7 +597,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let names: Vec<TokenStream> = names.into_iter().map(|name| unique("pass", name)).collect();
     let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
     let or_empty = |name: Option<LitStr>| name.map_or_else(String::new, |name| name.value());
-    let (extends, runtime) = (or_empty(args.extends), or_empty(args.runtime));
+    let (extends, runtime, target) = (or_empty(args.extends), or_empty(args.runtime), or_empty(args.target));
     let changes_interface = match args.changes_interface {
         Some(option) => quote!(Some(#option)),
         None => quote!(None),
@@ -637,6 +643,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 after: &[#(#after),*],
                 phase: rt::Phase::#phase,
                 runtime: #runtime,
+                target: #target,
                 changes_interface: #changes_interface,
                 statistics: &[#(#statistics),*],
                 rules: #rules,

@@ -22,6 +22,12 @@ use relais_plugin_api::prelude::*;
     aliases = ["relay._transform.FoldScaleAxis"],
     opt_level = 0,
     required = ["relais.InferType"],
-    passes = ["relais.FoldConstant", "relais.BackwardFoldScaleAxis", "relais.ForwardFoldScaleAxis"],
+    passes = [
+        "relais.FoldConstant",
+        "relais.BackwardFoldScaleAxis",
+        // The values that it replaced use the scaled ones.
+        "relais.DeadCodeElimination",
+        "relais.ForwardFoldScaleAxis",
+    ],
 )]
 pub fn fold_scale_axis() {}

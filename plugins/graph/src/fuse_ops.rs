@@ -61,9 +61,9 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
         return Ok(());
     }
     let most = cx.config::<i64>("relay.FuseOps.max_depth")?.map_or(usize::MAX, |most| most as usize);
-    let is_primitive = |f: &Function| f.attrs(f.root()).meta(PRIMITIVE).is_some();
+    let is_left_alone = |f: &Function| f.attrs(f.root()).meta(PRIMITIVE).is_some() || f.skips_optimization();
     let names: Vec<String> =
-        module.functions().filter(|(_, f)| !is_primitive(f)).map(|(name, _)| name.to_owned()).collect();
+        module.functions().filter(|(_, f)| !is_left_alone(f)).map(|(name, _)| name.to_owned()).collect();
     let taken = module.globals().iter().map(|global| global.name.to_string()).collect();
     let mut made = Made { known: HashMap::new(), functions: Vec::new(), taken, numbers: HashMap::new() };
     for caller in names {

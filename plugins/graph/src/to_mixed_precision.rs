@@ -114,7 +114,7 @@ pub fn to_mixed_precision(
     let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
     for name in names {
         cx.check_cancelled()?;
-        let Some(function) = module.function(&name).filter(|f| !is_left_alone(f)).cloned() else { continue };
+        let Some(function) = module.function(&name).filter(|f| !f.skips_optimization()).cloned() else { continue };
         let interface = if options.convert_io && name == MAIN { Interface::Convert } else { Interface::Keep };
         let request = Request { to, limits, keep: &options.keep, interface };
         let mut edit = Editor::new(function);
@@ -124,12 +124,6 @@ pub fn to_mixed_precision(
         }
     }
     Ok(())
-}
-
-/// Whether a function asks passes over functions to leave it alone.
-fn is_left_alone(f: &Function) -> bool {
-    let attrs = f.attrs(f.root());
-    ["SkipOptimization", "Compiler"].iter().any(|name| !matches!(attrs.meta(name), None | Some(AttrValue::Int(0))))
 }
 
 fn convert(edit: &mut Editor, name: &str, cx: &PassCx<'_>, request: &Request<'_>) -> Result<(), PassError> {

@@ -75,7 +75,7 @@ fn a_kernel_for_the_target_is_built_and_computes_the_same() {
     let given = ["build", "model.relay", "-o", "x.c", "--passes", "EmitC", "--target"];
     let run = relais(&here, &[&given[..], &["nqu"]].concat(), &["npu"]);
     assert_eq!(run.status, Some(2));
-    assert!(run.stderr.contains("no plugin adds to operators for the target `nqu`"), "{}", run.stderr);
+    assert!(run.stderr.contains("no plugin adds anything for the target `nqu`"), "{}", run.stderr);
     let (shipped, vendor) = (build("plain.c", &[]), build("vendor.c", &["--target", "npu"]));
     assert_ne!(shipped.replace("plain", "vendor").replace("PLAIN", "VENDOR"), vendor);
     if cfg!(unix) {

@@ -114,6 +114,8 @@ pub mod pass_tag {
     /// A required pass with options: fields of [`required_tag`](super::required_tag). Critical: with the defaults it may not
     /// do what is required.
     pub const REQUIRED_WITH: u16 = 1 << 15 | 21;
+    /// The target that it is for. Critical: a host that does not know it would add the pass for every target.
+    pub const TARGET: u16 = 1 << 15 | 22;
 }
 
 /// The tags of a required pass with options.

@@ -172,7 +172,10 @@ fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
 /// Makes a sum of one value.
 #[rewrite_pass(name = "liar.AddsOne", required = ["relais.InferType"], ops = ["Relu"])]
 fn adds_one(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
-    Rewrite::Replace(cx.call("Add", &call.args()[..1]))
+    match call.arg(0) {
+        Some(x) => Rewrite::Replace(cx.call("Add", &[x])),
+        None => Rewrite::Keep,
+    }
 }
 
 /// Replaces each call by an equal one, without end.

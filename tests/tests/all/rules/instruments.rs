@@ -173,6 +173,12 @@ fn r20_the_command_line_shows_what_is_printed_and_nothing_else() {
     assert!(said.contains("PrintIR():\ndef @main()"), "{said}");
     let said = relais(["run", &model, "-o", &out, "--passes", "InferType"]).expect_success().stderr;
     assert!(!said.contains("def @main()"), "{said}");
+    // At once, and once.
+    let passes = "--passes=InferType,PrintIR,FoldConstant";
+    let said = relais(["run", &model, "-o", &out, passes, "--instrument", "print-before"]).expect_success().stderr;
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text}: {said}"));
+    assert!(at("before InferType") < at("PrintIR():") && at("PrintIR():") < at("before FoldConstant"), "{said}");
+    assert_eq!(said.matches("PrintIR():").count(), 1, "{said}");
 }
 
 #[test]

@@ -142,6 +142,17 @@ fn r14_a_prim_func_pass_sees_loop_programs_alone_and_the_module_as_it_was() {
 }
 
 #[test]
+fn r14_a_loop_program_that_asks_for_it_is_left_alone() {
+    let mut module = loop_programs();
+    let mut alone = prim_func(&[5, 6]);
+    let attr = alone.encode_attr(&Attr::meta("SkipOptimization", 1i64));
+    alone.set_attr_recs(alone.root(), &[attr]);
+    module.set_prim_func("r", alone);
+    let (out, _) = ran_well(&pass("Reverse"), &module);
+    assert_eq!([body(&out, "p"), body(&out, "r")], [vec![3, 2, 1], vec![5, 6]]);
+}
+
+#[test]
 fn r14_loop_programs_are_copied_when_they_are_changed_and_the_input_stays() {
     let module = loop_programs();
     let (out, _) = ran_well(&pass("Reverse"), &module);
