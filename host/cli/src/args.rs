@@ -295,6 +295,9 @@ pub(crate) struct BuildArgs {
 
     #[command(flatten)]
     pub plugins: PluginArgs,
+
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The arguments of `relais run` about watching passes.
+//! Arguments about watching passes.
 
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;

@@ -9,6 +9,7 @@ use super::{
     reproduce, request,
     said::{findings, say},
     terminal::{self, CliError},
+    watch,
 };
 use relais::{
     files::{Destination, Existing, FileError, FileSet},
@@ -51,6 +52,10 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     if let Some((option, _)) = compiled.filter(|_| args.target != C) {
         let error = CliError::usage(format!("`{option}` compiles C, and the target is another one"));
         return Err(error.help("leave one of the two away"));
+    }
+    if args.watch.stop_after.is_some() {
+        let error = CliError::usage("a build that `--stop-after` ends has no source code to write");
+        return Err(error.help("`relais run -p build-c --stop-after N` writes the module that there is then"));
     }
     let session = catalogue::session(&args.plugins)?;
     let request = request(args, &named, &session, verbosity)?;
@@ -107,6 +112,7 @@ fn request(args: &BuildArgs, named: &Named, session: &Session, verbosity: Verbos
         verify: args.verify_each.then_some(Verify::Each),
         remarks: request::remarks(verbosity),
         reproducers: request::reproducers(&args.reproducer, &args.output, Failures::Unexplained),
+        instruments: watch::instruments(&args.watch)?,
         ..Request::default()
     })
 }

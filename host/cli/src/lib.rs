@@ -8,7 +8,7 @@
 //! 2. `args_search`: the arguments that say where plugins are
 //! 3. `args_filetest`: the arguments of `relais filetest`
 //! 4. `args_plugin`: the arguments of `relais plugin`
-//! 5. `args_watch`: the arguments of `relais run` about watching passes
+//! 5. `args_watch`: arguments about watching passes
 //! 6. `args`: all arguments
 //! 7. `terminal`: messages, and how they are printed
 //! 8. `catalogue`: finding plugins, and what they provide

@@ -21,7 +21,7 @@ use relais::{
 use relais_plugin_api::{
     boundary::record::formal_kind,
     ir::ElemType,
-    op::{AddedPart, FormalFacts, OpSchema, TypeVarFacts},
+    op::{AddedPart, FormalFacts, LayoutFacts, OpSchema, TypeVarFacts},
 };
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -307,6 +307,13 @@ fn formal_kind_name(kind: u8) -> &'static str {
     }
 }
 
+/// A form of calls in some layouts.
+fn layout(form: &LayoutFacts) -> String {
+    let attrs = form.attrs.iter().map(|attr| format!(", {} = {}", attr.name, attr.default));
+    let of = if form.op.is_empty() { String::new() } else { format!(", as `{}`", form.op) };
+    format!("{} -> {}{of}{}", form.inputs.join(","), form.outputs.join(","), attrs.collect::<String>())
+}
+
 /// Describes what plugins add to an operator that another one describes.
 fn describe_additions(registry: &Registry, op: &OperatorRecord) -> String {
     let mut out = String::new();
@@ -315,6 +322,7 @@ fn describe_additions(registry: &Registry, op: &OperatorRecord) -> String {
         let rank = rank_of(addition);
         writeln!(out, "  {}, {rank}\n    {}", plugin_of(provider), addition.names().join(", "))
             .expect("a string takes everything");
+        out.extend(addition.parts.schema().layouts.iter().map(|form| format!("      {}\n", layout(form))));
     }
     out
 }
@@ -324,6 +332,7 @@ pub(super) fn describe_addition(addition: &AdditionRecord) -> String {
     let (name, since) = (operator_name(&addition.parts), addition.parts.since_version);
     let mut out = format!("addition to operator {name} since version {since}, {}\n", rank_of(addition));
     addition.names().iter().for_each(|part| writeln!(out, "  {part}").expect("a string takes everything"));
+    out.extend(addition.parts.schema().layouts.iter().map(|form| format!("    {}\n", layout(form))));
     out
 }
 
@@ -375,12 +384,7 @@ pub(super) fn describe_operator<'a>(
     let schema = op.schema();
     if !schema.layouts.is_empty() {
         out.push_str("\nlayouts, the best ones first\n");
-        for form in &schema.layouts {
-            let attrs = form.attrs.iter().map(|attr| format!(", {} = {}", attr.name, attr.default));
-            let of = if form.op.is_empty() { String::new() } else { format!(", as `{}`", form.op) };
-            let axes = format!("{} -> {}", form.inputs.join(","), form.outputs.join(","));
-            writeln!(out, "  {axes}{of}{}", attrs.collect::<String>()).expect("a string takes everything");
-        }
+        out.extend(schema.layouts.iter().map(|form| format!("  {}\n", layout(form))));
     }
     if !schema.macs.is_empty() {
         writeln!(out, "\nmultiply-accumulates\n  {}{}", schema.macs, by(&AddedPart::Macs))

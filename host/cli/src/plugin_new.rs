@@ -205,8 +205,10 @@ fn api(args: &NewArgs) -> Result<Api, CliError> {
                 return Err(CliError::new(format!("`{}` is not of the crate `{name}`", manifest.display())).help(help));
             }
         }
-        // The crate's folder is another than the current one.
-        let folder = path::absolute(folder).map_err(|error| failed(folder, &error))?;
+        // The crate's folder is another than the current one. The verbatim paths of Windows take no `/`.
+        let whole =
+            folder.canonicalize().ok().filter(|whole| !whole.as_os_str().as_encoded_bytes().starts_with(b"\\\\?"));
+        let folder = whole.map_or_else(|| path::absolute(folder), Ok).map_err(|error| failed(folder, &error))?;
         let Some(folder) = folder.to_str() else {
             return Err(CliError::new(format!("`{}` is not UTF-8, as `Cargo.toml` must be", folder.display())));
         };

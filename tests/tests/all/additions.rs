@@ -163,6 +163,8 @@ fn who_gives_what_is_described() {
     }
     let said = relais(&here, &["describe", "Softplus"], &["npu"]).expect_success().stdout;
     assert!(said.contains("multiply-accumulates\n  y0, by acme-npu 0.1.0\n"), "{said}");
+    let said = relais(&here, &["describe", "GlobalAveragePool"], &["npu"]).expect_success().stdout;
+    assert!(said.contains("layouts\n      NHWC -> NHWC, as `acme.npu::PoolLast`\n"), "{said}");
     let said = relais(&here, &["describe", "acme-npu"], &["npu"]).expect_success().stdout;
     assert!(said.contains("adds to     GlobalAveragePool, MatMul, Softplus"), "{said}");
     let said = relais(&here, &["list", "operators", "--json"], &["npu"]).expect_success().stdout;

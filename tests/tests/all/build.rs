@@ -306,6 +306,20 @@ fn files_that_no_build_wrote_are_spared() {
     }
 }
 
+#[test]
+fn passes_of_a_build_are_watched() {
+    let folder = folder("build-watched");
+    let watching = ["-o", "net.c", "--stats", "--time-passes=list", "--print-after", "EmitC", "--trace", "t.json"];
+    let said = build(&folder, NET, &watching).expect_success().stderr;
+    for part in ["EmitC", "after EmitC", "LowerToPrim"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(fs::read_to_string(folder.join("t.json")).unwrap().contains("EmitC"));
+    let said = build(&folder, NET, &["-o", "other.c", "--stop-after", "3"]).expect_failure().stderr;
+    assert!(said.contains("`--stop-after` ends has no source code"), "{said}");
+    assert!(!files(&folder).contains(&"other.c".to_owned()));
+}
+
 /// A pass that says by a code why it does not build a model is not at fault.
 #[test]
 fn a_model_that_is_not_built_leaves_nothing() {
