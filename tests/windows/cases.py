@@ -1,9 +1,10 @@
 """The cases: each adds rows to the table."""
 
+import lzma
 import subprocess
 
 from machine import (
-    ENV, PLUGINS, TIMEOUT, WORK, dll, folder, hold, install_relais, interrupt, linux, models, windows, wine,
+    ENV, PLUGINS, ROOT, TEST_BUILT, TIMEOUT, WORK, dll, folder, hold, install_relais, interrupt, linux, models, windows, wine,
 )
 from records import BOUNDARY, FINGERPRINT, NEEDS, PANIC, TARGET, flipped, version, with_fields, without_entry
 
@@ -127,6 +128,30 @@ def load_alone():
         row("load", f"alone: {model.stem} {level}", [*expect(0), "equal bytes"],
             [*facts(done), is_equal(here / "out.onnx", (here / "linux.onnx").read_bytes())])
         (here / "out.onnx").unlink(missing_ok=True)
+
+
+def load_museum():
+    """Libraries of earlier hosts do what the same plugin does when it is built today."""
+    here = folder("load-museum")
+    museum = ROOT / "tests" / "museum"
+    for name in ["model.relay", "sample.toml"]:
+        (here / name).write_bytes((museum / name).read_bytes())
+
+    def result(library, output):
+        done = run(here, "run", "model.relay", "-o", output, "-p", "sample.toml", "-q", "--plugin", windows(library))
+        text = (here / output).read_text() if (here / output).exists() else "nothing"
+        return done, text
+
+    today, expected = result(TEST_BUILT / "sample_passes.dll", "today.relay")
+    row("load", "the plugin of the museum as it is built today", [*expect(0), "renamed"],
+        [*facts(today), "renamed" if "%s3" in expected else expected])
+    kept = sorted(museum.glob("*.dll.xz"))
+    row("load", "libraries in the museum", ["some"], ["some" if kept else "none"])
+    for packed in kept:
+        library = here / packed.stem
+        library.write_bytes(lzma.decompress(packed.read_bytes()))
+        done, text = result(library, packed.stem + ".relay")
+        row("load", packed.stem, [*expect(0), "the same"], [*facts(done), "the same" if text == expected else text])
 
 
 def load_named():
@@ -429,4 +454,6 @@ def write_held():
          *changes(before, here), *(error.splitlines()[0] for error in errors if error)])
 
 
-CASES = [load_beside, load_alone, load_named, load_installed, refuse, quit, write, write_odd, write_weights, write_held]
+CASES = [
+    load_beside, load_alone, load_museum, load_named, load_installed, refuse, quit, write, write_odd, write_weights, write_held,
+]

@@ -13,7 +13,8 @@ HERE = ROOT / "tests" / "windows"
 WORK = ROOT / "target" / "windows"
 TARGET = "x86_64-pc-windows-gnu"
 GCC = "x86_64-w64-mingw32-gcc"
-# The shipped plugins, and two of the tests: one that ends the process or panics, one that leaves a mark when opened.
+# The shipped plugins, and those of the tests: one that ends the process or panics, one that leaves a mark when opened, and
+# the one that the museum keeps.
 PLUGINS = [
     "relais_evaluator",
     "relais_gradient",
@@ -23,7 +24,7 @@ PLUGINS = [
     "relais_onnxruntime",
     "relais_operators",
 ]
-TEST_PLUGINS = ["quitter", "mark"]
+TEST_PLUGINS = ["quitter", "mark", "sample"]
 # The models of the README come with this package.
 ONNX = "onnx==1.23.2"
 TIMEOUT = 120

@@ -12,36 +12,9 @@ use std::{
     process::Command,
 };
 
-const MODEL: &str = r#"def @main(%x: Tensor[(2, 2), float32]) -> (%y) #[opset = {"": 18, "sample": 1}, ir_version = 9] {
-  %a = Relu(%x);
-  %b = Relu(%a);
-  %c = Neg(%b);
-  %d = Neg(%c);
-  %e = Mul(%d, 2.0);
-  %y = Exp(%e);
-  %y
-}
+const MODEL: &str = include_str!("../../museum/model.relay");
 
-prim @loops(%x: Tensor[(8), float32]) -> (%y: Tensor[(8), float32]) {
-  for %i in 0..8 {
-    %y[%i] = %x[%i];
-  }
-}
-"#;
-
-const SAMPLE: &str = r#"
-config = { "sample.depth" = 11 }
-steps = [
-  "sample.Nothing",
-  "sample.Delegate",
-  "sample.Cancel",
-  { pass = "sample.Rename", options = { prefix = "p", style = "with_underscore", inner = { times = 2, separator = "-" } } },
-  "sample.Parallel",
-  { pass = "sample.Named" },
-  "sample.EmptyPrim",
-  "sample.Types",
-]
-"#;
+const SAMPLE: &str = include_str!("../../museum/sample.toml");
 
 const ACME: &str = "steps = [\"acme.DoubleToAdd\"]\n";
 
@@ -129,7 +102,7 @@ fn damaged_libraries_of_earlier_hosts_are_refused() {
 
 #[test]
 fn the_museum_is_small() {
-    let sizes = libraries().into_iter().map(|(name, _)| museum().join(name).metadata().unwrap().len());
+    let sizes = files(&museum()).into_iter().map(|name| museum().join(name).metadata().unwrap().len());
     assert!(sizes.sum::<u64>() < 5_000_000);
     // There is one of the version of today, so that the next host has it.
     assert!(libraries().iter().any(|(_, version)| *version == BOUNDARY), "`tests/museum/add` adds it");
