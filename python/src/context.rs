@@ -30,6 +30,8 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
+    /// Whether it was given a level. Otherwise a pipeline that runs in it has its own.
+    states_level: bool,
     /// Its instruments as they were given.
     given: Owner,
 }
@@ -48,7 +50,7 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
 
 /// A context that code of Python has not made, as an object.
 fn object(py: Python<'_>, context: &Arc<PassContext>) -> PyResult<Py<PyPassContext>> {
-    let made = || Py::new(py, PyPassContext { context: context.clone(), given: Owner::default() });
+    let made = || Py::new(py, PyPassContext { context: context.clone(), states_level: false, given: Owner::default() });
     if !Arc::ptr_eq(context, &PassContext::of_thread()) {
         return made();
     }
@@ -74,16 +76,24 @@ pub(crate) struct Around {
     pub instruments: Vec<Arc<dyn PassInstrument>>,
 }
 
-/// The settings of the context that code of Python entered last, unless a run has entered one of its own.
+/// The settings of the context that code of Python entered last, unless a run has entered one of its own. If nothing was
+/// entered, the default context has instruments, and no settings.
 pub(crate) fn around(py: Python<'_>) -> PyResult<Around> {
-    let Some(current) = of_program(py)? else { return Ok(Around::default()) };
+    let instruments = |context: &PassContext| context.instruments().into_iter().map(instrument::entered).collect();
+    let Some(entered) = of_program(py)? else {
+        let instruments = if top(py)?.is_none() { instruments(&PassContext::current()) } else { Vec::new() };
+        return Ok(Around { instruments, ..Around::default() });
+    };
+    let (current, object) = (&entered.get().context, entered.get().object.get());
+    let states_level =
+        object.and_then(|object| object.bind(py).cast::<PyPassContext>().ok()?.get().states_level.into());
     let settings = current.settings();
     Ok(Around {
-        level: Some(settings.opt_level),
+        level: states_level.unwrap_or(true).then_some(settings.opt_level),
         required: settings.required.iter().cloned().collect(),
         disabled: settings.disabled.iter().cloned().collect(),
         config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
-        instruments: current.instruments().into_iter().map(instrument::entered).collect(),
+        instruments: instruments(current),
     })
 }
 
@@ -123,6 +133,7 @@ impl PyPassContext {
         let (given, instruments) = self::instruments(&given)?;
         let library = library::library(py)?;
         let around = if inherit { now(py)?.settings().clone() } else { Scope::default() };
+        let inherits_level = inherit && current(py)?.get().states_level;
         let build = |config: &[(String, Value)]| -> Result<PassContext, Faults> {
             let mut builder = ContextBuilder::new(&library, &around);
             if let Some(opt_level) = opt_level {
@@ -135,7 +146,11 @@ impl PyPassContext {
         };
         build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
         let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
-        Ok(Self { context: Arc::new(context.with_instruments(instruments)), given: Owner::of(given) })
+        Ok(Self {
+            context: Arc::new(context.with_instruments(instruments)),
+            states_level: opt_level.is_some() || inherits_level,
+            given: Owner::of(given),
+        })
     }
 
     /// The innermost context of this task or thread; the default of the thread if none was entered. While a pass runs, the

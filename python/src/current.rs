@@ -80,12 +80,12 @@ pub(crate) fn now(py: Python<'_>) -> PyResult<Arc<PassContext>> {
 }
 
 /// The context that code of Python entered last, unless the host runs that code in one of its own.
-pub(crate) fn of_program(py: Python<'_>) -> PyResult<Option<Arc<PassContext>>> {
+pub(crate) fn of_program(py: Python<'_>) -> PyResult<Option<Bound<'_, Entered>>> {
     let mut next = top(py)?;
-    while let Some(entered) = next {
-        let entered = entered.get();
+    while let Some(top) = next {
+        let entered = top.get();
         if entered.by == By::Program {
-            return Ok(Some(entered.context.clone()));
+            return Ok(Some(top));
         }
         next = entered.below(py).filter(|below| Arc::ptr_eq(&below.get().context, &entered.context));
     }

@@ -5,7 +5,7 @@
 //! Each uses only those listed before it; one that is not listed is used by no other.
 //!
 //! 1. `held`: objects of Python that native code calls, for the collector of cycles
-//! 2. `log`: the log of the host in Python's `logging`
+//! 2. `log`: the log of the host in Python's `logging`, and what is printed
 //! 3. `current`: the current context of each task and thread of Python
 //! 4. `run`: running native code: without the interpreter's lock, with a look at its signals
 //! 5. `errors`: native errors as Python exceptions

@@ -1,4 +1,4 @@
-//! The log of the host in Python's `logging`.
+//! The log of the host in Python's `logging`, and what is printed.
 //!
 //! Lines are kept until the calling thread hands them over: a logger that took the interpreter's lock on other threads
 //! could wait for ever for the thread that waits for them.
@@ -27,6 +27,15 @@ struct Line {
     /// Where it comes from, in Rust.
     file: String,
     line: u32,
+}
+
+/// Writes to `sys.stderr`, as it is now: notebooks and test programs replace it.
+pub(crate) fn print(py: Python<'_>, text: &str) -> PyResult<()> {
+    let stderr = py.import("sys")?.getattr("stderr")?;
+    if stderr.is_none() {
+        return Ok(());
+    }
+    stderr.call_method1("write", (text,)).map(drop)
 }
 
 struct Keeper;

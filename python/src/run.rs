@@ -4,14 +4,13 @@
 //! since such passes may read what is the thread's own. Where a number of threads is given, or the process is a fork of one
 //! that had threads, only what the host spreads over threads runs in a pool.
 
-use crate::{current::now, log, stderr::Stderr};
+use crate::{current::now, log};
 use pyo3::{
     exceptions::{PyException, PyRuntimeError},
     prelude::*,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use relais::{
-    instruments::Output,
     manager::{ManagerOptions, Progress},
     pass::{PassMessage, with_threads},
 };
@@ -118,7 +117,11 @@ impl Progress for RunState {
 
     fn said(&self, said: &PassMessage) {
         if said.is_printed() {
-            Stderr.print(&format!("{}\n", said.diagnostic.rec().message));
+            Python::attach(|py| {
+                if let Err(error) = log::print(py, &format!("{}\n", said.diagnostic.rec().message)) {
+                    self.end(error);
+                }
+            });
         }
     }
 }

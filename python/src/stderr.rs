@@ -1,19 +1,10 @@
 //! Python's standard error.
 
-use crate::run::end;
+use crate::{log, run::end};
 use anstream::adapter::strip_str;
 use pyo3::{exceptions::PyException, prelude::*};
 use relais::instruments::Output;
 use std::borrow::Cow;
-
-/// Writes to `sys.stderr`, as it is now: notebooks and test programs replace it.
-pub(crate) fn write(py: Python<'_>, text: &str) -> PyResult<()> {
-    let stderr = py.import("sys")?.getattr("stderr")?;
-    if stderr.is_none() {
-        return Ok(());
-    }
-    stderr.call_method1("write", (text,)).map(drop)
-}
 
 /// Prints where Python's standard error is.
 pub(crate) struct Stderr;
@@ -23,7 +14,7 @@ impl Output for Stderr {
         Python::attach(|py| {
             let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !is_terminal(py);
             let text = if is_plain { Cow::Owned(strip_str(text).to_string()) } else { Cow::Borrowed(text) };
-            if let Err(error) = write(py, &text) {
+            if let Err(error) = log::print(py, &text) {
                 end(py, error);
             }
         });

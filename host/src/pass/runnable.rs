@@ -46,7 +46,7 @@ pub struct RunCx<'a> {
     pub remarks: Remarks,
     /// Set when the pass should stop.
     pub cancel: &'a AtomicBool,
-    /// The options of the context.
+    /// The options of the context that are set, by their first names.
     pub config: &'a BTreeMap<String, Value>,
     /// The threads that functions are distributed over; rayon's own if there are none.
     pub pool: Option<&'a rayon::ThreadPool>,
@@ -60,6 +60,13 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
 
 impl<'a> RunCx<'a> {
+    /// Returns an option of the context by any of its names: as it is set, or its default. `None` if none has that name, or
+    /// it is neither set nor has a default (TVM: `PassContext::GetConfig`).
+    pub fn get_config(&self, key: &str) -> Option<Value> {
+        let facts = self.catalogue.config_options().into_iter().find(|facts| facts.is_named(key))?;
+        self.config.get(&facts.schema.name).cloned().or(facts.schema.default)
+    }
+
     /// The environment of a pass that is run by itself: its messages are discarded, and nothing stops it.
     pub fn new(catalogue: &'a dyn Catalogue) -> Self {
         Self {

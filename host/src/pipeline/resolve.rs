@@ -11,7 +11,7 @@ use super::{
     watchers,
 };
 use crate::{
-    pass::{Catalogue, Dependencies, Member, OperatorName, PassFacts, Scope},
+    pass::{Catalogue, Dependencies, Member, NoPass, OperatorName, PassFacts, Scope},
     words::{and_list, nearest},
 };
 use relais_plugin_api::{
@@ -297,7 +297,7 @@ impl<'a> Resolver<'a> {
                 StepSpec::Sequence { name, opt_level, required, steps } => {
                     let name = name.as_ref().map_or(ANONYMOUS, |name| &name.value).to_owned();
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
-                    let required = self.required_by_sequence(required);
+                    let required = self.required_by_sequence(&name, is_on, required);
                     if is_on && !required.is_empty() {
                         let (name, required) = (name.clone(), required.clone());
                         self.requiring.push(RequiringSequence { name, place: written.place, scope, required });
@@ -352,11 +352,24 @@ impl<'a> Resolver<'a> {
         enabled
     }
 
-    /// The passes that run before a sequence of the pipeline.
-    fn required_by_sequence(&mut self, requirements: &[RequirementSpec]) -> Vec<usize> {
+    /// The passes that run before a sequence of the pipeline, if it is on: otherwise they may be missing.
+    fn required_by_sequence(&mut self, sequence: &str, is_on: bool, requirements: &[RequirementSpec]) -> Vec<usize> {
         let mut required = Vec::with_capacity(requirements.len());
         for RequirementSpec { name, options } in requirements {
-            let Some(facts) = self.named(&name.value, name.place) else { continue };
+            let facts = match self.find(&name.value) {
+                Ok(facts) => facts,
+                Err(None) => continue,
+                Err(Some(NoPass::Unknown(_))) if !is_on => continue,
+                Err(Some(why)) => {
+                    let mut fault = self.no_pass(&name.value, name.place, &why);
+                    if let NoPass::Unknown(_) = why {
+                        fault.code = Code::RequirementMissing;
+                        fault.message = format!("`{sequence}` requires `{}`, which nothing provides", name.value);
+                    }
+                    self.faults.push(fault);
+                    continue;
+                }
+            };
             required.push(self.required_instance(facts, options, name.place, None));
         }
         match self.spec.run.dependencies {

@@ -160,7 +160,7 @@ fn a_pass_of_a_plugin_comes_after_the_steps_of_files_that_it_names() {
     assert_eq!(order("extend.here = [\"C\", \"A\"]", late), "acme.Y acme.Z C A b.First B");
     assert_eq!(order("extend.here = [{ fixpoint = [\"A\"], max_rounds = 1 }]", late), "acme.Y acme.Z A b.First B");
     assert_eq!(order("extend.here = [\"C\"]", late), "acme.Y acme.Z b.First C B");
-    // What asks to come after such a pass does, too.
+    // A pass that asks to come after one of these does, too.
     let two: &[(&str, &[&str], &[&str])] = &[("b.First", &[], &["A?"]), ("b.Second", &[], &["b.First"])];
     assert_eq!(order("extend.here = [\"A\"]", two), "acme.Y acme.Z A b.First b.Second B");
     let two: &[(&str, &[&str], &[&str])] = &[("b.First", &["acme.Y"], &["A"])];

@@ -452,6 +452,13 @@ impl Function {
         Attrs::new(self, id)
     }
 
+    /// Whether it asks passes over functions to leave it alone: it has the attribute `SkipOptimization` or `Compiler`, and
+    /// its value is not 0 (TVM: `SkipFunction` in `src/relay/ir/transform.cc`).
+    pub fn skips_optimization(&self) -> bool {
+        let attrs = self.attrs(self.root());
+        ["SkipOptimization", "Compiler"].iter().any(|name| !matches!(attrs.meta(name), None | Some(AttrValue::Int(0))))
+    }
+
     /// Sets all attributes and metadata of a node and forgets its provenance.
     pub fn set_attrs(&mut self, id: NodeId, attrs: &[Attr]) {
         let recs: Vec<AttrRec> = attrs.iter().map(|attr| self.encode_attr(attr)).collect();

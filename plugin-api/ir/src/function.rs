@@ -136,13 +136,6 @@ impl Function {
         self.root
     }
 
-    /// Whether it asks passes over functions to leave it alone: it has the attribute `SkipOptimization` or `Compiler`, and
-    /// its value is not 0 (TVM: `SkipFunction` in `src/relay/ir/transform.cc`).
-    pub fn skips_optimization(&self) -> bool {
-        let attrs = self.attrs(self.root);
-        ["SkipOptimization", "Compiler"].iter().any(|name| !matches!(attrs.meta(name), None | Some(AttrValue::Int(0))))
-    }
-
     /// The block of the function itself.
     pub fn body(&self) -> BlockId {
         self.block_of(self.root)

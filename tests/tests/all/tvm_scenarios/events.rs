@@ -147,7 +147,7 @@ fn own(fields: &Table, log: &Log, passes: &Passes, instruments: &Instruments) ->
             "" => {}
             "level" => note(&log, format!("{name}: level = {}", PassContext::current().settings().opt_level)),
             key => {
-                let value = cx.config.get(key).map_or("none".to_owned(), Value::to_string);
+                let value = cx.get_config(key).map_or("none".to_owned(), |value| value.to_string());
                 note(&log, format!("{name}: {key} = {value}"));
             }
         }
