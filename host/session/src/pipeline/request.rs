@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub struct PipelineRequest {
     /// The pipeline itself.
     pub chosen: Chosen,
-    /// The level of its context; of the default one, of one that is named, and of passes that are named.
+    /// The level of its context, in place of its own; a pipeline of a level, [`Chosen::Level`], has that one.
     pub opt_level: Option<u8>,
     /// Rules that rewrite calls before it.
     pub rules: Vec<Argument>,
@@ -164,8 +164,8 @@ impl PipelineRequest {
             Chosen::Level(level) => read_built_in(&format!("O{level}"))?,
             Chosen::Passes(passes) => self.at_level(of_passes(passes)),
             Chosen::PassList(list) => self.at_level(of_pass_list(list)?),
-            Chosen::Toml(Argument { origin, value }) => PipelineSpec::parse(origin, value, registry)?,
-            Chosen::Given(spec) => PipelineSpec::clone(spec),
+            Chosen::Toml(Argument { origin, value }) => self.at_level(PipelineSpec::parse(origin, value, registry)?),
+            Chosen::Given(spec) => self.at_level(PipelineSpec::clone(spec)),
         };
         Ok((Some(spec), Vec::new()))
     }
