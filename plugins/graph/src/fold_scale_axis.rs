@@ -1,5 +1,5 @@
 //! Folds scales along an axis into convolutions: `FoldConstant`, so that a scale that is computed from constants is one,
-//! then `BackwardFoldScaleAxis` and `ForwardFoldScaleAxis`, which leave nothing to be computed.
+//! then `BackwardFoldScaleAxis` and `ForwardFoldScaleAxis`, and `DeadCodeElimination` of what each replaced.
 //!
 //! ```text
 //! %0 = Conv(%x, %w);
@@ -28,6 +28,7 @@ use relais_plugin_api::prelude::*;
         // The values that it replaced use the scaled ones.
         "relais.DeadCodeElimination",
         "relais.ForwardFoldScaleAxis",
+        "relais.DeadCodeElimination",
     ],
 )]
 pub fn fold_scale_axis() {}
