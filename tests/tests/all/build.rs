@@ -311,7 +311,7 @@ fn passes_of_a_build_are_watched() {
     let folder = folder("build-watched");
     let watching = ["-o", "net.c", "--stats", "--time-passes=list", "--print-after", "EmitC", "--trace", "t.json"];
     let said = build(&folder, NET, &watching).expect_success().stderr;
-    for part in ["EmitC", "after EmitC", "LowerToPrim"] {
+    for part in ["after `relais.EmitC`", "LowerOps"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(fs::read_to_string(folder.join("t.json")).unwrap().contains("EmitC"));
