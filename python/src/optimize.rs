@@ -13,11 +13,15 @@ use crate::{
     value,
 };
 use pyo3::{
-    exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString},
 };
-use relais::{pass::Catalogue, pipeline::toml, registry::Registry, transform::Pass};
+use relais::{
+    pass::Catalogue,
+    pipeline::{Code, Faults, PipelineFault, fault::Sources, toml},
+    registry::Registry,
+    transform::Pass,
+};
 use relais_conformance::numbers::Tolerance;
 use relais_session::{
     Argument, Finished, OutputRequest, OwnPass, Reproducers, Request, Session, StopCause, Stopped,
@@ -173,8 +177,10 @@ pub(crate) fn session(registry: &Registry, own: &OwnItems) -> Session {
 /// The options of passes as settings of a pipeline: those of the call, then those of the context around it.
 fn settings(config: Option<&Bound<'_, PyAny>>, around: &Around) -> PyResult<Vec<String>> {
     let given = value::entries(config, "`config`")?;
-    let known = config.map(|config| library::library(config.py())).transpose()?;
-    let known = known.map(|library| library.config_options()).unwrap_or_default();
+    let Some(config) = config else {
+        return Ok(around.config.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect());
+    };
+    let known = library::library(config.py())?.config_options();
     let full = |key: &String| match known.iter().find(|facts| facts.is_named(key)) {
         Some(facts) => facts.schema.name.clone(),
         None => key.clone(),
@@ -182,9 +188,11 @@ fn settings(config: Option<&Bound<'_, PyAny>>, around: &Around) -> PyResult<Vec<
     let mut names = BTreeMap::new();
     for (key, _) in &given {
         if let Some(other) = names.insert(full(key), key) {
-            return Err(PyValueError::new_err(format!(
-                "`config` sets `{other}` and `{key}`, which are names of one option"
-            )));
+            let fault = PipelineFault::new(Code::Duplicate, None, format!("option `{}` is given twice", full(key)));
+            let fault =
+                fault.note(format!("`{other}` and `{key}` are names of one option")).help("remove one of the two");
+            let faults = Faults { list: vec![fault], sources: Sources::default() };
+            return Err(errors::of_faults(config.py(), "PipelineError", &faults));
         }
     }
     let others = around.config.iter().filter(|(key, _)| !names.contains_key(key));
