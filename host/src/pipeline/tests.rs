@@ -395,7 +395,7 @@ fn r05_what_a_sequence_requires_is_checked_before_anything_runs() {
         .options(vec![option("depth", ValueKind::Int { min: 0, max: 9 }, None)]);
     let step = |required: &str| format!("{{ sequence = [\"A\"], name = \"s\", required = [\"{required}\"] }}");
     for (text, code, said) in [
-        (format!("steps = [{}]", step("Nowhere")), "P010", "no pass `Nowhere`"),
+        (format!("steps = [{}]", step("Nowhere")), "P014", "`s` requires `Nowhere`, which nothing provides"),
         (format!("steps = [{}]\ndisabled = [\"A\"]", step("A")), "P015", "`s` requires `A`, which is disabled"),
         (format!("steps = [{}]", step("P")), "P016", "`s` requires `acme.P`, which cannot be made without options"),
         (format!("steps = [{}]", step("NeedsNone")), "P014", "`NeedsNone` requires `None`, which nothing provides"),
@@ -405,6 +405,7 @@ fn r05_what_a_sequence_requires_is_checked_before_anything_runs() {
         assert!(faults.to_string().contains(said) && faults.list[0].place.is_some(), "{text}: {faults}");
     }
     // A sequence that is off requires nothing, and a pass that may be missing may be missing.
+    assert!(parse(&format!("steps = [{}]\ndisabled = [\"s\"]", step("Nowhere"))).unwrap().resolve(&fakes).is_ok());
     assert!(parse(&format!("steps = [{}]\ndisabled = [\"A\", \"s\"]", step("A"))).unwrap().resolve(&fakes).is_ok());
     assert!(parse(&format!("steps = [{}]", step("Nowhere?"))).unwrap().resolve(&fakes).is_ok());
 }
