@@ -197,7 +197,8 @@ fn a_new_crate_is_made_and_nothing_is_overwritten() {
     assert_eq!(session.run("plugin new git --api-git https://example.org/relais"), Some(0));
     assert_eq!(session.run("plugin new version --api-version =0.1.2"), Some(0));
     let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
-    let [path, kit] = ["", "/conformance"].map(|folder| format!("{{ path = \"{api}{folder}\" }}"));
+    let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin-api").canonicalize().unwrap();
+    let [path, kit] = ["", "/conformance"].map(|folder| format!("{{ path = \"{}{folder}\" }}", whole.display()));
     let git = "{ git = \"https://example.org/relais\" }";
     for (crate_name, api, conformance) in [
         ("my-clip", &*version, &*version),
