@@ -315,8 +315,9 @@ fn passes_of_a_build_are_watched() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(fs::read_to_string(folder.join("t.json")).unwrap().contains("EmitC"));
-    let said = build(&folder, NET, &["-o", "other.c", "--stop-after", "3"]).expect_failure().stderr;
-    assert!(said.contains("`--stop-after` ends has no source code"), "{said}");
+    let refused = build(&folder, NET, &["-o", "other.c", "--stop-after", "3"]);
+    assert_eq!(refused.status, Some(2));
+    assert!(refused.stderr.contains("`--stop-after` ends has no source code"), "{}", refused.stderr);
     assert!(!files(&folder).contains(&"other.c".to_owned()));
 }
 
