@@ -12,12 +12,6 @@ fn at(place: &str) {
     match asked.strip_prefix(place) {
         Some(":exit") => std::process::exit(0),
         Some(":exit-in-thread") => drop(std::thread::spawn(|| std::process::exit(0)).join()),
-        Some(":_exit") => at_once(_exit),
-        Some(":_Exit") => at_once(_Exit),
-        Some(":quick_exit") => at_once(quick_exit),
-        Some(":_exit-in-thread") => start(_exit),
-        Some(":_exit-in-handler") => interrupt_allocation(),
-        Some(":fork") => fork_and_wait(),
         Some(":abort") => std::process::abort(),
         Some(":segv") => write_nowhere(),
         Some(":overflow") => println!("{}", recurse(1)),
@@ -26,72 +20,90 @@ fn at(place: &str) {
         Some(":panic") => panic!("told to panic"),
         Some(":print") => println!("printed at {place}"),
         Some(":wait") => wait(),
+        #[cfg(unix)]
+        Some(way) => unix::quit(way),
         _ => {}
     }
 }
 
-unsafe extern "C" {
-    fn _exit(status: i32) -> !;
-    fn _Exit(status: i32) -> !;
-    fn quick_exit(status: i32) -> !;
-    fn fork() -> i32;
-    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
-}
-
-/// Ends the process without exit functions.
-fn at_once(exit: unsafe extern "C" fn(i32) -> !) {
-    // SAFETY: it may be called at any time.
-    unsafe { exit(0) }
-}
-
-/// Starts a thread that runs nothing but a function of C.
-fn start(exit: unsafe extern "C" fn(i32) -> !) {
-    unsafe extern "C" {
-        fn pthread_create(
-            thread: *mut usize,
-            attributes: *const u8,
-            start: unsafe extern "C" fn(i32) -> !,
-            argument: usize,
-        ) -> i32;
-    }
-    let mut thread = 0;
-    // SAFETY: the function takes a number, and does not return.
-    unsafe { pthread_create(&raw mut thread, std::ptr::null(), exit, 0) };
-    std::thread::sleep(std::time::Duration::from_secs(60));
-}
-
-/// Ends the process in a handler of a signal that comes while memory is allocated.
-fn interrupt_allocation() {
-    unsafe extern "C" {
-        fn signal(signal: i32, handler: extern "C" fn(i32)) -> usize;
-        fn ualarm(first: u32, then: u32) -> u32;
-    }
-    extern "C" fn end(_: i32) {
-        // SAFETY: it may be called at any time.
-        unsafe { _exit(0) }
-    }
-    const SIGALRM: i32 = 14;
-    // SAFETY: the handler calls only what handlers may call.
-    unsafe {
-        signal(SIGALRM, end);
-        ualarm(2000, 0);
-    }
-    loop {
-        drop(std::hint::black_box(vec![0_u8; 5000]));
-    }
-}
-
-/// Lets a child do nothing but end, as children do.
-fn fork_and_wait() {
-    let mut status = 0;
-    // SAFETY: the child calls nothing but a function that it may call.
-    unsafe {
-        match fork() {
-            0 => _exit(3),
-            child => assert_eq!(waitpid(child, &raw mut status, 0), child),
+/// Ways that only Unix has.
+#[cfg(unix)]
+mod unix {
+    pub fn quit(way: &str) {
+        match way {
+            ":_exit" => at_once(_exit),
+            ":_Exit" => at_once(_Exit),
+            ":quick_exit" => at_once(quick_exit),
+            ":_exit-in-thread" => start(_exit),
+            ":_exit-in-handler" => interrupt_allocation(),
+            ":fork" => fork_and_wait(),
+            _ => {}
         }
     }
-    assert_eq!(status, 3 << 8, "the child ends with its own status");
+
+    unsafe extern "C" {
+        fn _exit(status: i32) -> !;
+        fn _Exit(status: i32) -> !;
+        fn quick_exit(status: i32) -> !;
+        fn fork() -> i32;
+        fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+    }
+
+    /// Ends the process without exit functions.
+    fn at_once(exit: unsafe extern "C" fn(i32) -> !) {
+        // SAFETY: it may be called at any time.
+        unsafe { exit(0) }
+    }
+
+    /// Starts a thread that runs nothing but a function of C.
+    fn start(exit: unsafe extern "C" fn(i32) -> !) {
+        unsafe extern "C" {
+            fn pthread_create(
+                thread: *mut usize,
+                attributes: *const u8,
+                start: unsafe extern "C" fn(i32) -> !,
+                argument: usize,
+            ) -> i32;
+        }
+        let mut thread = 0;
+        // SAFETY: the function takes a number, and does not return.
+        unsafe { pthread_create(&raw mut thread, std::ptr::null(), exit, 0) };
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+
+    /// Ends the process in a handler of a signal that comes while memory is allocated.
+    fn interrupt_allocation() {
+        unsafe extern "C" {
+            fn signal(signal: i32, handler: extern "C" fn(i32)) -> usize;
+            fn ualarm(first: u32, then: u32) -> u32;
+        }
+        extern "C" fn end(_: i32) {
+            // SAFETY: it may be called at any time.
+            unsafe { _exit(0) }
+        }
+        const SIGALRM: i32 = 14;
+        // SAFETY: the handler calls only what handlers may call.
+        unsafe {
+            signal(SIGALRM, end);
+            ualarm(2000, 0);
+        }
+        loop {
+            drop(std::hint::black_box(vec![0_u8; 5000]));
+        }
+    }
+
+    /// Lets a child do nothing but end, as children do.
+    fn fork_and_wait() {
+        let mut status = 0;
+        // SAFETY: the child calls nothing but a function that it may call.
+        unsafe {
+            match fork() {
+                0 => _exit(3),
+                child => assert_eq!(waitpid(child, &raw mut status, 0), child),
+            }
+        }
+        assert_eq!(status, 3 << 8, "the child ends with its own status");
+    }
 }
 
 /// Writes to an address at which there is nothing.
