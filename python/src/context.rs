@@ -50,8 +50,13 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
 
 /// A context that code of Python has not made, as an object.
 fn object(py: Python<'_>, context: &Arc<PassContext>) -> PyResult<Py<PyPassContext>> {
-    let made = || Py::new(py, PyPassContext { context: context.clone(), states_level: false, given: Owner::default() });
-    if !Arc::ptr_eq(context, &PassContext::of_thread()) {
+    let is_default = Arc::ptr_eq(context, &PassContext::of_thread());
+    // A run has a level, the default context was given none.
+    let made = || {
+        let (context, given) = (context.clone(), Owner::default());
+        Py::new(py, PyPassContext { context, states_level: !is_default, given })
+    };
+    if !is_default {
         return made();
     }
     // The default of this thread owns the instruments that it is given, and so is kept as long as the thread.
@@ -85,11 +90,11 @@ pub(crate) fn around(py: Python<'_>) -> PyResult<Around> {
         return Ok(Around { instruments, ..Around::default() });
     };
     let (current, object) = (&entered.get().context, entered.get().object.get());
-    let states_level =
-        object.and_then(|object| object.bind(py).cast::<PyPassContext>().ok()?.get().states_level.into());
+    let states_level = object
+        .is_none_or(|object| object.bind(py).cast::<PyPassContext>().is_ok_and(|context| context.get().states_level));
     let settings = current.settings();
     Ok(Around {
-        level: states_level.unwrap_or(true).then_some(settings.opt_level),
+        level: states_level.then_some(settings.opt_level),
         required: settings.required.iter().cloned().collect(),
         disabled: settings.disabled.iter().cloned().collect(),
         config: settings.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),

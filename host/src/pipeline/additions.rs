@@ -144,7 +144,7 @@ impl Resolver<'_> {
 
     /// Splits the passes that plugins add at a point, which are in order, where those begin that ask to come after a step
     /// which files add there.
-    pub fn around(&mut self, written: &[usize], passes: Vec<(usize, usize)>) -> [Vec<usize>; 2] {
+    pub fn first_and_late(&mut self, written: &[usize], passes: Vec<(usize, usize)>) -> [Vec<usize>; 2] {
         let mut of_files = Vec::new();
         let mut todo = written.to_vec();
         while let Some(step) = todo.pop() {

@@ -333,7 +333,7 @@ impl<'a> Resolver<'a> {
                         }
                     }
                     let written = added.iter().chain(then);
-                    let [mut steps, late] = self.around(added, of_plugins);
+                    let [mut steps, late] = self.first_and_late(added, of_plugins);
                     steps.extend(self.present(added).into_iter().chain(late));
                     steps.extend(self.present(then));
                     let name = point.value.clone();
@@ -436,10 +436,13 @@ impl<'a> Resolver<'a> {
         let off = wanted.iter().filter(|facts| !scope.enables(&facts.name, facts.opt_level));
         if let Some(highest) = off.map(|facts| facts.opt_level).max() {
             let level = scope.opt_level;
-            self.warnings.push(format!(
+            let warning = format!(
                 "passes of level {highest} are named by a set of levels and off at level {level}: `opt_level = {highest}` \
                  turns them on"
-            ));
+            );
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
         }
         wanted.sort_by(|a, b| (a.phase, &a.name).cmp(&(b.phase, &b.name)));
         for facts in self.requirements_first(wanted) {

@@ -132,9 +132,12 @@ impl Refusal {
         match self {
             Self::Boundary { plugin, needs } if plugin.max(needs) > &BOUNDARY => Mover::Host,
             Self::Record(error) if error.is_of_later_version() => Mover::Host,
-            Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
-                Mover::File
-            }
+            Self::Record(
+                RecordError::Foreign { .. }
+                | RecordError::Length { .. }
+                | RecordError::Checksum { .. }
+                | RecordError::Kind { .. },
+            ) => Mover::File,
             Self::Missing
             | Self::NotAFile
             | Self::Unreadable { .. }

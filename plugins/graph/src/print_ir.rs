@@ -10,8 +10,8 @@
 //!   …
 //! ```
 //!
-//! It is printed when the pass has run, before the next one begins. Large constants are left out. The program stays as it is. To see it before or after every pass of a name, use the
-//! instruments `print-before` and `print-after`.
+//! It is printed when the pass has run, before the next one begins. Large constants are left out. The program stays as it
+//! is. To see it before or after every pass of a name, use the instruments `print-before` and `print-after`.
 
 use relais_plugin_api::{
     prelude::*,

@@ -64,6 +64,17 @@ fn a_kernel_for_a_target_is_used_there_and_only_for_the_calls_that_it_covers() {
 }
 
 #[test]
+fn a_pass_for_a_target_is_added_to_pipelines_for_it_alone() {
+    let here = folder("additions-passes");
+    let placed = |pipeline: &str| ran(&here, PRODUCT, pipeline, &["npu"]).1.contains("placed on the accelerator");
+    let steps = "steps = [{ include = \"builtin:O1\" }]\n";
+    assert!(!placed(steps) && !placed(&format!("target = \"gpu\"\n{steps}")));
+    assert!(placed(&format!("target = \"npu\"\n{steps}")) && placed("steps = [\"acme.npu.Place\"]\n"));
+    let said = relais(&here, &["describe", "acme.npu.Place"], &["npu"]).expect_success().stdout;
+    assert!(said.contains("target   npu\n"), "{said}");
+}
+
+#[test]
 fn a_kernel_for_the_target_is_built_and_computes_the_same() {
     let here = folder("additions-built");
     fs::write(here.join("model.relay"), PRODUCT).unwrap();

@@ -240,6 +240,7 @@ fn damaged_records_are_refused() {
     assert!(matches!(with(&|record| record[HEADER + 8] ^= 1), RecordError::Checksum { .. }));
     assert!(matches!(with(&|record| record[24] ^= 1), RecordError::Checksum { .. }));
     assert_eq!(with(&|record| record[8] = 2), RecordError::NewerFormat { format: FORMAT + 1 });
+    assert_eq!(Refusal::Record(with(&|record| record[12] ^= 1)).mover(), Mover::File);
     for bit in 0..32 {
         for byte in [12, 20] {
             let kind = with(&|record| record[byte + bit / 8] ^= 1 << (bit % 8));
