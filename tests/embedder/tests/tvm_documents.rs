@@ -145,6 +145,19 @@ fn a_pass_of_the_program_has_options_and_takes_part_in_pipelines() {
 }
 
 #[test]
+fn a_request_sets_the_level_of_a_pipeline_that_is_a_text() {
+    let ran = |opt_level| {
+        let text = PipelineRequest::toml("p.toml", "opt_level = 3\nsteps = [\"FoldConstant\"]");
+        let request = Request { model: Model::made(example()).into(), ..Request::default() };
+        let request = request.through(PipelineRequest { opt_level, ..text });
+        let finished = Session::of(REGISTRY.clone()).run(&request);
+        let report = finished.unwrap_or_else(|stopped| panic!("{stopped}")).course.report;
+        executed(&report).contains(&"FoldConstant")
+    };
+    assert!(ran(None) && ran(Some(2)) && !ran(Some(0)));
+}
+
+#[test]
 fn a_rewrite_of_the_program_rewrites_and_a_plugin_calls_it() {
     let twice = Pass::rewrite("my.AddSelf", 1, &["Add"], |call, cx| {
         let &[a, b] = call.args() else { return Rewrite::decline("it does not have two arguments") };

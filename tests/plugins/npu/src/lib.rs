@@ -57,7 +57,7 @@ additions! {
 /// Says that it ran.
 #[module_pass(name = "acme.npu.Place", opt_level = 1, extends = "last", target = "npu")]
 fn place(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
-    cx.diagnostic(Diagnostic::new(Severity::WARNING, "placed on the accelerator"));
+    cx.diagnostic(Diagnostic::warning("placed on the accelerator"));
     Ok(())
 }
 
