@@ -447,6 +447,27 @@ def test_inheriting_starts_from_the_context_of_the_task():
     assert PassContext(inherit=True).opt_level == 2
 
 
+@pytest.mark.parametrize("inherit", [False, True])
+def test_inheriting_within_a_run_keeps_its_level(module, tmp_path, inherit):
+    class Watch(relais.instrument.PassInstrument):
+        def run_before_pass(self, mod, info):
+            seen.append(info.name)
+
+    @relais.module_pass(opt_level=0)
+    def outer(mod, ctx):
+        with PassContext(instruments=[Watch()], inherit=inherit):
+            relais.optimize(mod, pipeline=pipeline)
+
+    seen: list[str] = []
+    pipeline = tmp_path / "of_level_3.toml"
+    pipeline.write_text('opt_level = 3\nsteps = ["InferType", "EliminateCommonSubexpr"]\n')
+    with PassContext(opt_level=1):
+        outer(module)
+    assert "relais.InferType" in seen
+    # A context that was given no level leaves the pipeline its own.
+    assert ("relais.EliminateCommonSubexpr" in seen) != inherit
+
+
 def test_the_default_of_a_thread_keeps_its_instruments(module):
     seen = []
 
