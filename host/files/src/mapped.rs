@@ -89,6 +89,21 @@ fn file_bytes(path: &Path, large: u64) -> io::Result<Blob> {
     Ok(Blob::from_source(FileBytes { bytes, path, stamp, mapped: Some(file) }))
 }
 
+/// The bytes of a regular file that was opened elsewhere, mapped. Slices of them know no path.
+///
+/// # Errors
+/// Returns an error if it cannot be mapped.
+pub fn map_descriptor(file: File) -> io::Result<Blob> {
+    let metadata = file.metadata()?;
+    if metadata.len() == 0 {
+        return Ok(Blob::default());
+    }
+    let stamp = file_stamp(&metadata);
+    // SAFETY: as for files that are opened here.
+    let bytes = unsafe { Mmap::map(&file)? };
+    Ok(Blob::from_source(FileBytes { bytes, path: None, stamp, mapped: Some(file) }))
+}
+
 /// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end. On Windows it is never
 /// mapped: the output may replace it, which the system denies for a mapped file.
 ///

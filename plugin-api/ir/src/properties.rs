@@ -1,7 +1,7 @@
 //! Properties of the text form and the verifier, on random modules.
 
 use crate::{
-    ship::Ship,
+    ship::{Exchange, Ship},
     text::{self, Large, PrintOptions, SideFile},
     wild::{self, Tape},
     *,
@@ -109,6 +109,40 @@ proptest! {
             }
             for id in (0..function.n_types()).map(TypeId::from_index) {
                 prop_assert_eq!(again.add_type(again.clone().ty(id)), id);
+            }
+        }
+    }
+
+    #[test]
+    fn both_ends_of_an_exchange_have_the_same(bytes in vec(any::<u8>(), 0..600)) {
+        let module = wild::module(&mut Tape::new(&bytes));
+        let (mut here, mut there) = (Exchange::default(), Exchange::default());
+        let tell = |from: &Exchange, to: &mut Exchange| {
+            let new: Vec<Blob> = from.shared()[to.shared().len()..].iter().map(|blob| Blob::from(&**blob)).collect();
+            new.into_iter().for_each(|blob| to.add(blob));
+        };
+        let sent = here.ship_module(&module);
+        tell(&here, &mut there);
+        let read = there.module(&sent).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert!(equal(&module, &read).is_ok());
+        // It is shipped as it came, and is what was sent.
+        let back = there.ship_module(&read);
+        prop_assert!(back == sent && here.shared().len() == there.shared().len());
+        let again = here.module_back(&back, (&module, &sent), |_| {}).unwrap();
+        prop_assert!(module.globals().iter().zip(again.globals()).all(|(before, after)| before.is_same(after)));
+        for (_, function) in module.bodies() {
+            let sent = here.ship_function(function);
+            tell(&here, &mut there);
+            let mut read = there.function(&sent).unwrap();
+            // With another constant, those that were sent are still known, with the bytes that they were read from.
+            let n_constants = function.n_constants();
+            read.add_constant(Tensor::from_i64(&[4], &[1, 2, 3, 4]), ConstForm::ANY);
+            let back = there.ship_function(&read);
+            tell(&there, &mut here);
+            let again = here.function_back(&back, (function, &sent), |_| {}).unwrap();
+            for id in (0..n_constants).map(ConstId::from_index) {
+                let [before, after] = [function, &again].map(|f| f.tensor(id));
+                prop_assert!(before.is_same(after));
             }
         }
     }

@@ -4,10 +4,12 @@
 //! 64 bytes; `docs/abi.md` describes each. Tensors refer to bytes that are not copied: they go beside what is shipped.
 //! An answer is not believed: every range and every id is checked before it is used.
 
+mod exchange;
 mod layout;
 mod read;
 mod write;
 
+pub use exchange::Exchange;
 pub use layout::{ALIGNMENT, FORMAT, HERE, MAGIC, ship_list, shipped};
 
 use super::*;
@@ -67,7 +69,7 @@ impl Ship {
         sent: &Function,
         infer: impl Fn(&mut Function),
     ) -> Result<Function, ShipError> {
-        let sent = Sent { bytes: &self.bytes, function: Some(sent), shared: &self.shared };
+        let sent = Sent::new(&self.bytes, Some(sent), &self.shared);
         read::changed_function(bytes, &sent, &infer).map_err(ShipError)
     }
 
@@ -76,7 +78,7 @@ impl Ship {
     /// # Errors
     /// Returns an error that says what is wrong with the bytes.
     pub fn answer(&self, bytes: &[u8], sent: &Function) -> Result<Function, ShipError> {
-        let sent = Sent { bytes: &self.bytes, function: Some(sent), shared: &self.shared };
+        let sent = Sent::new(&self.bytes, Some(sent), &self.shared);
         read::function(bytes, &sent).map_err(ShipError)
     }
 
@@ -91,7 +93,7 @@ impl Ship {
         sent: &IRModule,
         infer: impl Fn(&mut Function),
     ) -> Result<IRModule, ShipError> {
-        let before = Sent { bytes: &self.bytes, function: None, shared: &self.shared };
-        read::module(bytes, &before, sent, &infer).map_err(ShipError)
+        let before = Sent::new(&self.bytes, None, &self.shared);
+        read::module(bytes, &before, Some(sent), &infer).map_err(ShipError)
     }
 }

@@ -4,11 +4,12 @@ use super::layout::*;
 use crate::{
     Blob, ConstId, ElemType, Function, Global, IRModule, ModuleAttr, NodeId, NodeRec, RArc, SideList, SideTable,
     Source, Tensor, TypeId,
+    agree::merge,
     function::{FunctionLists, Stated},
     global_kind,
     verify::verify_structure,
 };
-use std::{collections::HashMap, ops::Range};
+use std::{cell::OnceCell, collections::HashMap, ops::Range};
 
 /// The entries and lists of what was shipped: every one is within the bytes, and each of those that there is one of is
 /// there once.
@@ -138,7 +139,11 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The most side tables that are read.
+const MOST_TABLES: usize = 256;
+
 /// The function that was sent, so that parts of it that come back unchanged are not read again.
+#[derive(Clone, Copy)]
 pub struct Sent<'a> {
     /// The bytes of a function; empty if none was sent.
     pub bytes: &'a [u8],
@@ -146,31 +151,155 @@ pub struct Sent<'a> {
     pub function: Option<&'a Function>,
     /// The shared bytes, by number.
     pub shared: &'a [Blob],
+    /// Whether the writer is believed about the bytes that tensors were read from.
+    pub is_believed: bool,
+    /// Whether types that are stated add to inferred ones, which they do not contradict.
+    pub adds_types: bool,
+    /// The tensors of the other functions that were sent with it.
+    others: Option<&'a Find<'a>>,
+}
+
+/// Finds a tensor among others that were sent.
+type Find<'a> = dyn Fn(&Lying<'_>) -> Option<Tensor> + 'a;
+
+/// The tensors of all functions of a module that was sent: one may come back in another function.
+struct Others<'a> {
+    bodies: Vec<(&'a [u8], &'a Function)>,
+    known: OnceCell<HashMap<Lying<'a>, Tensor>>,
+}
+
+impl<'a> Others<'a> {
+    fn get(&self, lying: &Lying<'_>) -> Option<Tensor> {
+        let known: &HashMap<Lying<'_>, Tensor> = self.known.get_or_init(|| self.all());
+        known.get(lying).cloned()
+    }
+
+    fn all(&self) -> HashMap<Lying<'a>, Tensor> {
+        let mut all = HashMap::new();
+        for &(bytes, f) in &self.bodies {
+            let Ok(reader) = Reader::new(bytes, shipped::FUNCTION) else { continue };
+            let lists = TensorLists::of(&reader);
+            for at in 0..f.n_constants() {
+                if let Some(lying) = lists.rec(at).and_then(|rec| lists.lying(&rec)) {
+                    all.entry(lying).or_insert_with(|| f.tensor(ConstId::from_index(at)).clone());
+                }
+            }
+        }
+        all
+    }
+}
+
+impl<'a> Sent<'a> {
+    /// The function that was sent to a writer that is not believed.
+    pub fn new(bytes: &'a [u8], function: Option<&'a Function>, shared: &'a [Blob]) -> Self {
+        Self { bytes, function, shared, is_believed: false, adds_types: false, others: None }
+    }
+}
+
+/// The lists that tensors are in.
+#[derive(Clone, Copy, Default)]
+struct TensorLists<'a> {
+    recs: &'a [u8],
+    sizes: &'a [u8],
+    data: &'a [u8],
+}
+
+/// A tensor as it lies in its lists: equal ones are equal tensors, read from equal bytes.
+#[derive(PartialEq, Eq, Hash)]
+struct Lying<'a> {
+    elem: u8,
+    storage: u8,
+    dims: &'a [u8],
+    data: LyingBytes<'a>,
+    encoded: LyingBytes<'a>,
+}
+
+/// Shared bytes by their place, others by what they are.
+#[derive(PartialEq, Eq, Hash)]
+enum LyingBytes<'a> {
+    Shared(u32, u64, u64),
+    Here(&'a [u8]),
+}
+
+impl<'a> TensorLists<'a> {
+    fn of(reader: &Reader<'a>) -> Self {
+        let list = |list| reader.list(list);
+        Self { recs: list(ship_list::TENSORS), sizes: list(ship_list::SIZES), data: list(ship_list::DATA) }
+    }
+
+    fn rec(&self, at: usize) -> Option<TensorRec> {
+        let start = at.checked_mul(TensorRec::SIZE)?;
+        Some(TensorRec::get(self.recs.get(start..)?.get(..TensorRec::SIZE)?))
+    }
+
+    fn lying(&self, rec: &TensorRec) -> Option<Lying<'a>> {
+        let dims = self.sizes.get((rec.dims as usize).checked_mul(8)?..)?.get(..(rec.rank as usize).checked_mul(8)?)?;
+        let bytes = |place: Place| {
+            Some(match place.of {
+                HERE => {
+                    let rest = self.data.get(usize::try_from(place.start).ok()?..)?;
+                    LyingBytes::Here(rest.get(..usize::try_from(place.len).ok()?)?)
+                }
+                of => LyingBytes::Shared(of, place.start, place.len),
+            })
+        };
+        let (data, encoded) = (bytes(rec.data)?, bytes(rec.encoded)?);
+        Some(Lying { elem: rec.elem, storage: rec.storage, dims, data, encoded })
+    }
 }
 
 /// The tensors of a list.
 struct TensorReader<'a> {
     sent: &'a Sent<'a>,
-    sent_recs: &'a [u8],
-    sent_sizes: &'a [u8],
+    before: TensorLists<'a>,
+    lists: TensorLists<'a>,
     sizes: Vec<u64>,
     data: Blob,
+    /// Whether no byte of the data belongs to two tensors: then comparing all takes no longer than reading them.
+    is_apart: bool,
+    /// The tensors that were sent, once one is not in its place.
+    known: OnceCell<HashMap<Lying<'a>, usize>>,
 }
 
 impl<'a> TensorReader<'a> {
-    fn new(reader: &Reader<'_>, sent: &'a Sent<'a>) -> Self {
+    fn new(reader: &Reader<'a>, sent: &'a Sent<'a>) -> Self {
         let before = Reader::new(sent.bytes, shipped::FUNCTION).ok();
-        let list = |list| before.as_ref().map_or(&[][..], |before| before.list(list));
-        let (sent_recs, sent_sizes) = (list(ship_list::TENSORS), list(ship_list::SIZES));
-        // Bytes in the data are compared by their place alone.
-        let is_same_data = list(ship_list::DATA) == reader.list(ship_list::DATA);
+        let places =
+            get_all::<TensorRec>(reader.list(ship_list::TENSORS)).into_iter().flat_map(|it| [it.data, it.encoded]);
+        let here = places.filter(|place| place.of == HERE).map(|place| place.len).fold(0, u64::saturating_add);
         Self {
+            is_apart: here <= reader.list(ship_list::DATA).len() as u64,
             sent,
-            sent_recs: if is_same_data { sent_recs } else { &[] },
-            sent_sizes,
+            before: before.as_ref().map(TensorLists::of).unwrap_or_default(),
+            lists: TensorLists::of(reader),
             sizes: reader.records(ship_list::SIZES),
             data: Blob::from(reader.list(ship_list::DATA)),
+            known: OnceCell::new(),
         }
+    }
+
+    /// The tensor of the function that was sent that this one is.
+    fn known(&self, at: usize, rec: &TensorRec) -> Option<Tensor> {
+        if !self.is_apart {
+            return None;
+        }
+        let lying = self.lists.lying(rec)?;
+        let own = self.sent.function.and_then(|f| self.known_in(f, at, &lying));
+        own.or_else(|| self.sent.others?(&lying))
+    }
+
+    fn known_in(&self, f: &Function, at: usize, lying: &Lying<'a>) -> Option<Tensor> {
+        let in_place = self.before.rec(at).and_then(|before| self.before.lying(&before));
+        let at = match in_place.as_ref() == Some(lying) {
+            true => at,
+            false => *self.known.get_or_init(|| self.all_known()).get(lying)?,
+        };
+        (at < f.n_constants()).then(|| f.tensor(ConstId::from_index(at)).clone())
+    }
+
+    fn all_known(&self) -> HashMap<Lying<'a>, usize> {
+        let all = (0..).map_while(|at| Some((at, self.before.rec(at)?)));
+        all.filter_map(|(at, rec)| Some((self.before.lying(&rec)?, at))).collect()
     }
 
     fn place(&self, place: Place) -> Result<Blob, String> {
@@ -192,15 +321,16 @@ impl<'a> TensorReader<'a> {
         let fault = |why: &dyn std::fmt::Display| format!("tensor {at}: {why}");
         let dims = self.sizes.get(rec.dims as usize..).and_then(|rest| rest.get(..rec.rank as usize));
         let dims = dims.ok_or_else(|| fault(&"its dimensions are out of range"))?;
-        let first = rec.dims as usize * 8;
-        let is_same = self.sent_recs.get(at * TensorRec::SIZE..(at + 1) * TensorRec::SIZE) == Some(bytes)
-            && self.sent_sizes.get(first..first + dims.len() * 8).is_some_and(|sizes| sizes == put_all(dims));
-        if let Some(f) = self.sent.function.filter(|f| is_same && at < f.n_constants()) {
-            return Ok(f.tensor(ConstId::from_index(at)).clone());
+        if let Some(known) = self.known(at, &rec) {
+            return Ok(known);
         }
-        // The bytes that a tensor was read from describe no other one: `encoded` is not read.
         let data = self.place(rec.data).map_err(|why| fault(&why))?;
-        Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data).map_err(|error| fault(&error))
+        let tensor = Tensor::from_stored(rec.storage, ElemType(rec.elem), dims, data).map_err(|error| fault(&error))?;
+        // The bytes that a tensor was read from describe no other one.
+        if !self.sent.is_believed || rec.encoded.len == 0 {
+            return Ok(tensor);
+        }
+        Ok(tensor.with_encoded(self.place(rec.encoded).map_err(|why| fault(&why))?))
     }
 
     fn all(&self, reader: &Reader<'_>) -> Result<Vec<Tensor>, String> {
@@ -222,22 +352,27 @@ pub type Infer<'a> = dyn Fn(&mut Function) + 'a;
 pub fn changed_function(bytes: &[u8], sent: &Sent<'_>, infer: &Infer<'_>) -> Result<Function, String> {
     let mut f = function(bytes, sent)?;
     let Some(before) = sent.function else {
-        f.forget_origin();
+        if !sent.is_believed {
+            f.forget_origin();
+        }
         return Ok(f);
     };
     let stated = f.forget_changed(before);
     if !stated.is_empty() {
         infer(&mut f);
-        restore(&mut f, stated);
+        restore(&mut f, stated, sent.adds_types);
     }
     Ok(f)
 }
 
-/// Believes the types that were stated for nodes about which nothing else is known.
-fn restore(f: &mut Function, stated: Stated) {
+/// Believes the types that were stated for nodes about which nothing else is known or, if `adds` says so, that what is known does
+/// not contradict.
+fn restore(f: &mut Function, stated: Stated, adds: bool) {
     for (id, ty) in stated {
-        if f.type_id(id) == TypeId::UNKNOWN {
-            f.set_type(id, ty);
+        let known = f.type_id(id);
+        if adds || known == TypeId::UNKNOWN {
+            let both = merge(f, ty, known);
+            f.set_type(id, both);
         }
     }
 }
@@ -253,6 +388,12 @@ pub fn function(bytes: &[u8], sent: &Sent<'_>) -> Result<Function, String> {
         let len = bytes.len().min(n_nodes.saturating_mul(entry.size as usize));
         Ok(SideTable { bytes: bytes[..len].into(), ..table })
     };
+    // Each is looked at for each node.
+    let mut keys: Vec<&str> = reader.all(ship_list::TABLE).map(|entry| reader.key(entry)).collect::<Result<_, _>>()?;
+    keys.sort_unstable();
+    if keys.len() > MOST_TABLES || keys.windows(2).any(|two| two[0] == two[1]) {
+        return Err(format!("it has {} side tables, or two of one key, where {MOST_TABLES} are read", keys.len()));
+    }
     let mut f = Function::from_lists(FunctionLists {
         nodes: reader.records(ship_list::NODES),
         pool: reader.records(ship_list::POOL),
@@ -285,12 +426,18 @@ fn bodies<'a>(reader: &'a Reader<'_>) -> Result<HashMap<&'a str, Range<usize>>, 
 }
 
 /// Reads a module. Functions that came back as they were sent are those of `before`.
-pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_>) -> Result<IRModule, String> {
+pub fn module(bytes: &[u8], sent: &Sent<'_>, before: Option<&IRModule>, infer: &Infer<'_>) -> Result<IRModule, String> {
     let reader = Reader::new(bytes, shipped::MODULE)?;
-    let sent_reader = Reader::new(sent.bytes, shipped::MODULE)?;
-    let sent_bodies = bodies(&sent_reader)?;
-    let by_name: HashMap<&str, &Global> =
-        before.globals().iter().map(|global| (global.name.as_str(), global)).collect();
+    let sent_reader = before.map(|_| Reader::new(sent.bytes, shipped::MODULE)).transpose()?;
+    let sent_bodies = sent_reader.as_ref().map(bodies).transpose()?.unwrap_or_default();
+    let globals = before.into_iter().flat_map(IRModule::globals);
+    let by_name: HashMap<&str, &Global> = globals.map(|global| (global.name.as_str(), global)).collect();
+    let sent_body = |(name, range): (&&str, &Range<usize>)| {
+        by_name.get(name).map(|global| (&sent.bytes[range.clone()], &**global.body()))
+    };
+    let others = Others { bodies: sent_bodies.iter().filter_map(sent_body).collect(), known: OnceCell::new() };
+    let find = |lying: &Lying<'_>| others.get(lying);
+    let sent = &Sent { others: Some(&find), ..*sent };
     let body = |entry: &Entry| {
         let (name, kind, body) = (reader.key(entry)?, Reader::kind(entry)?, reader.bytes_of(entry));
         let known = by_name.get(name).zip(sent_bodies.get(name));
@@ -299,13 +446,13 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_
             return Ok((name, kind, same.body().clone()));
         }
         let of = known.map(|(global, _)| &**global.body());
-        let sent = Sent { bytes, function: of, shared: sent.shared };
+        let sent = Sent { bytes, function: of, ..*sent };
         let infer: &Infer<'_> = if kind == global_kind::FUNCTION { infer } else { &|_| {} };
         let f = changed_function(body, &sent, infer).map_err(|why| format!("function `@{name}`: {why}"))?;
         Ok((name, kind, RArc::new(f)))
     };
     let globals = reader.all(ship_list::GLOBAL).map(body).collect::<Result<Vec<_>, String>>()?;
-    let of_module = Sent { bytes: &[], function: None, shared: sent.shared };
+    let of_module = Sent { bytes: &[], function: None, ..*sent };
     let tensors = TensorReader::new(&reader, &of_module);
     let all = tensors.all(&reader)?;
     let attrs = reader.all(ship_list::ATTRIBUTE).map(|entry| {
@@ -321,7 +468,7 @@ pub fn module(bytes: &[u8], sent: &Sent<'_>, before: &IRModule, infer: &Infer<'_
         Ok(Source { name: name.into(), bytes })
     };
     let sources = reader.all(ship_list::SOURCE).map(source).collect::<Result<Vec<_>, String>>()?;
-    let mut new = IRModule::from_parts(before.version(), reader.reserved()?);
+    let mut new = IRModule::from_parts(before.map_or(0, IRModule::version), reader.reserved()?);
     new.attrs = attrs.into();
     new.sources = sources.into();
     new.lists = reader.side_lists()?.into();

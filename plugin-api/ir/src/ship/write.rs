@@ -29,6 +29,19 @@ impl SharedBytes {
         Place { of, start: blob.start(), len }
     }
 
+    /// Adds bytes that come from the other side.
+    pub fn add(&mut self, blob: Blob) {
+        if let Some((key, _)) = blob.whole() {
+            self.known.insert(key, self.all.len() as u32);
+        }
+        self.all.push(blob);
+    }
+
+    /// The bytes, by number.
+    pub fn all(&self) -> &[Blob] {
+        &self.all
+    }
+
     /// Returns them, by number.
     pub fn into_vec(self) -> Vec<Blob> {
         self.all
