@@ -94,6 +94,12 @@ impl PassContext {
         self.config.get(key).map(|value| of_type(key, value)).transpose()
     }
 
+    /// Every option, as a table.
+    #[doc(hidden)]
+    pub fn options(&self) -> &Value {
+        &self.config
+    }
+
     /// The encoding that crosses the boundary. `aliases` returns the other names of a pass; `config` is a table of
     /// options, including defaults.
     #[doc(hidden)]

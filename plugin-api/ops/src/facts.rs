@@ -3,6 +3,7 @@
 mod evaluate;
 mod gradient;
 mod kernel;
+mod text;
 
 use crate::{
     abi::{CallCx, CallEntry, EvalEntry, InferEntry, RequestCx, ResolvedOp, operator_part, resolved_tag},
