@@ -10,19 +10,23 @@
 //!    contexts and instruments around them, and where they come from
 //! 4. `table`: tables of text, whose columns line up
 //! 5. `instruments`: the built-in instruments, each in a file of its own
-//! 6. `pipeline`: pipelines: what a TOML file says, its names resolved, and TOML again
-//! 7. `plugin`: finding, judging and opening plugins
-//! 8. `registry`: from names to what plugins register
-//! 9. `inspect`: everything about a file that can be found out without opening it as a plugin
-//! 10. `listing`: lists of everything that is available, as JSON
-//! 11. `manager`: running pipelines: contexts, requirements, instruments, roll-back
-//! 12. `loaded`: what plugins have, as the manager asks for it: passes, instruments, facts about operators
-//! 13. `lock`: lock files: the parts of a pipeline, recorded so that a later run can insist on them
-//! 14. `report`: the contents of a model, and the comparison of two models
-//! 15. `transform`: passes, sequences and contexts for programs that embed the host
+//! 6. `isolation`: how plugins are isolated: the limits of their processes, and the program that these are
+//! 7. `pipeline`: pipelines: what a TOML file says, its names resolved, and TOML again
+//! 8. `plugin`: finding, judging and opening plugins
+//! 9. `worker`: plugins in processes of their own, as the host sees them
+//! 10. `registry`: from names to what plugins register
+//! 11. `inspect`: everything about a file that can be found out without opening it as a plugin
+//! 12. `listing`: lists of everything that is available, as JSON
+//! 13. `manager`: running pipelines: contexts, requirements, instruments, roll-back
+//! 14. `loaded`: what plugins have, as the manager asks for it: passes, instruments, facts about operators
+//! 15. `serve`: the process of an isolated plugin, for its host
+//! 16. `lock`: lock files: the parts of a pipeline, recorded so that a later run can insist on them
+//! 17. `report`: the contents of a model, and the comparison of two models
+//! 18. `transform`: passes, sequences and contexts for programs that embed the host
 
 pub mod inspect;
 pub mod instruments;
+pub mod isolation;
 pub mod listing;
 pub mod loaded;
 pub mod lock;
@@ -33,9 +37,12 @@ pub mod pipeline;
 pub mod plugin;
 pub mod registry;
 pub mod report;
+#[cfg(target_os = "linux")]
+pub mod serve;
 pub mod table;
 pub mod transform;
 pub mod words;
+mod worker;
 
 pub use relais_files::{self as files, mapped};
 pub use relais_onnx as onnx;

@@ -11,6 +11,7 @@ pub use provider::Provider;
 
 use crate::{
     ir::{IRModule, OpId, normal_domain},
+    isolation::Isolation,
     options::{OptionError, OptionSchema},
     pass::Candidate,
     plugin::{
@@ -21,7 +22,7 @@ use crate::{
 };
 use names::Names;
 use operators::{Dispute, Operators};
-use provider::ProviderSource;
+use provider::{Around, Isolated, ProviderSource};
 use relais_plugin_api::{
     boundary::{
         abi::{CallEntry, EvalEntry, InferEntry},
@@ -35,7 +36,7 @@ use semver::VersionReq;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
@@ -159,6 +160,36 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
+    /// The same with plugins in processes of their own, each started when something of it is first needed. Choices of a
+    /// pipeline are made afterwards, and are stated here for these processes: its target, and the operators that are taken
+    /// from a plugin (domain, name, plugin).
+    pub fn isolate(
+        &self,
+        which: impl Fn(&PluginRecord) -> Option<Isolation>,
+        target: &str,
+        preferences: Vec<[String; 3]>,
+    ) -> Self {
+        let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
+        if !providers.iter().any(|provider| which(&provider.records.plugin).is_some()) {
+            return self.clone();
+        }
+        let around = Arc::new(Around {
+            files: providers.iter().filter_map(|provider| provider.path().map(Path::to_owned)).collect(),
+            is_linked: providers.iter().any(|provider| provider.path().is_none()),
+            target: target.to_owned(),
+            preferences,
+        });
+        let isolated = |provider: &Arc<Provider>| match which(&provider.records.plugin) {
+            Some(isolation) => Arc::new(provider.isolate(Isolated { isolation, around: around.clone() })),
+            None => provider.clone(),
+        };
+        let new = Self::of(providers.iter().map(isolated).collect(), refused.clone(), duplicates.clone());
+        match Arc::try_unwrap(new.0) {
+            Ok(inner) => Self(Arc::new(Inner { set_aside: set_aside.clone(), ..inner })),
+            Err(shared) => Self(shared),
+        }
+    }
+
     /// Plugins that are not used, because others of the same name replace them: all others of one whose file was named,
     /// those that are linked into this program if a file is not older, and files that are older than the linked ones.
     pub fn set_aside(&self) -> impl Iterator<Item = &Provider> {
@@ -201,6 +232,16 @@ impl Registry {
         let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
         let providers = &inner.providers;
         inner.pipelines.prefer(pipeline, |id| providers[id].records.plugin.name == plugin);
+    }
+
+    /// Takes an analysis, by full or short name, from this plugin, although others also provide it.
+    ///
+    /// # Panics
+    /// Panics if the registry is shared already.
+    pub fn prefer_analysis(&mut self, analysis: &str, plugin: &str) {
+        let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
+        let providers = &inner.providers;
+        inner.analyses.prefer(analysis, |id| providers[id].records.plugin.name == plugin);
     }
 
     /// The plugins, in the order of the search; linked ones first.

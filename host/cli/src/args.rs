@@ -419,6 +419,13 @@ pub(crate) struct AdjustArgs {
     /// Add no passes of plugins at the pipeline's extension points.
     #[arg(long)]
     pub no_extensions: bool,
+
+    /// Run a plugin in a process of its own, or `all` that have passes; `acme:memory=1GiB,pass-seconds=60` limits it.
+    ///
+    /// A plugin that crashes, hangs or ends its process is named then, and takes nothing along. The limits are `memory`,
+    /// `pass-seconds`, `threads` and `restarts`. `RELAIS_ISOLATE` isolates plugins, too: a list with blanks between them.
+    #[arg(long, value_name = "PLUGIN")]
+    pub isolate: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use relais::{
     plugin::{Discovery, Policy, WritableFiles},
     registry::{Choices, Linked, Registry},
 };
-use relais_session::{Search, Session};
+use relais_session::{Argument, Search, Session};
 use std::{env, path::Path};
 
 /// Where the arguments say that plugins are.
@@ -43,6 +43,20 @@ pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
 /// Returns an error if a plugin that an argument names cannot be used.
 pub(crate) fn registry(args: &PluginArgs) -> Result<Registry, CliError> {
     Ok(Registry::new(find(args)?, Linked::Include, &Choices::new()))
+}
+
+/// The plugins that `RELAIS_ISOLATE` isolates.
+pub(crate) fn isolated() -> Vec<Argument> {
+    let listed = std::env::var("RELAIS_ISOLATE").unwrap_or_default();
+    Argument::each("RELAIS_ISOLATE", listed.split_whitespace().map(str::to_owned))
+}
+
+/// The registry with the plugins in processes of their own that `RELAIS_ISOLATE` names.
+///
+/// # Errors
+/// Returns an error if it names one that is not there, or limits that are none.
+pub(crate) fn with_isolated(registry: Registry) -> Result<Registry, CliError> {
+    relais_session::pipeline::with_isolated(&registry, &isolated()).map_err(CliError::new)
 }
 
 /// A session with everything that was found. Warns about unused files that the user did not name, unless warnings are off.

@@ -94,7 +94,7 @@ fn registry(args: &FiletestArgs) -> Result<Registry, CliError> {
     let name = |plugin: &FoundPlugin| plugin.records.plugin.name.clone();
     let named: BTreeSet<String> = found.plugins.iter().filter(|plugin| is_named(plugin)).map(name).collect();
     found.plugins.retain(|plugin| is_named(plugin) || !named.contains(&plugin.records.plugin.name));
-    Ok(Registry::new(found, Linked::Include, &Choices::new()))
+    catalogue::with_isolated(Registry::new(found, Linked::Include, &Choices::new()))
 }
 
 impl Run {

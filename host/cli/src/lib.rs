@@ -70,6 +70,9 @@ mod terminal;
 mod usage;
 mod watch;
 
+/// The first argument of the process of an isolated plugin.
+const WORKER: &str = "worker";
+
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
@@ -87,6 +90,15 @@ const USAGE: u8 = 2;
 
 /// Does what the arguments of this process say, and returns its exit status.
 pub fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == WORKER) {
+        return relais::serve::serve();
+    }
+    relais::isolation::launch_workers_by(|| {
+        let mut command = relais_conformance::program::this_program()?;
+        command.arg(WORKER);
+        Ok(command)
+    });
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

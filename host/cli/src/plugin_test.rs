@@ -75,7 +75,7 @@ fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
     let records = plugin.records.clone();
     let others = catalogue::find(&args.plugins)?.plugins.into_iter();
     found.plugins.extend(others.filter(|other| other.records.plugin.name != records.plugin.name));
-    let mut registry = Registry::new(found, Linked::Include, &Choices::new());
+    let mut registry = catalogue::with_isolated(Registry::new(found, Linked::Include, &Choices::new()))?;
     registry.set_target(&target(args, &records)?);
     for AdditionRecord { parts, .. } in &records.additions {
         registry.prefer_operator(&parts.domain, &parts.name, &records.plugin.name);

@@ -3,7 +3,7 @@
 use super::{
     args::{AdjustArgs, ExternalData, JudgeArgs, PipelineArgs, ReproducerArgs, RunArgs, Stripped, Verbosity},
     args_check::{CheckArgs, CheckWith},
-    model,
+    catalogue, model,
     terminal::CliError,
     watch,
 };
@@ -73,8 +73,14 @@ pub(crate) fn adjusted(chosen: Chosen, args: &AdjustArgs) -> PipelineRequest {
         required: Argument::each("--require", args.require.iter().cloned()),
         settings: Argument::each("--set", args.set.iter().cloned()),
         extensions: args.no_extensions.then_some(Extensions::Off),
+        isolated: isolated(&args.isolate),
         ..PipelineRequest::default()
     }
+}
+
+/// The plugins that run in processes of their own.
+fn isolated(args: &[String]) -> Vec<Argument> {
+    catalogue::isolated().into_iter().chain(Argument::each("--isolate", args.iter().cloned())).collect()
 }
 
 /// Whether rules are judged.

@@ -1,13 +1,13 @@
 //! The registry as the catalogue against which pipelines are resolved.
 
-use super::services::compute_analysis;
+use super::analysis::compute_analysis;
 use crate::{
     pass::{
         AnalysisFacts, Candidate, Catalogue, ConfigFacts, InstrumentFacts, NoPass, OperatorName, PassFacts,
         PassInstrument, PassOwner, PluginFacts, RunCx, RunnablePass, built_in_analysis,
     },
     pipeline::{Disk, Files, NamedPipeline, PipelineSpec, extension_points, spec::PluginDemand},
-    plugin::{Discovery, InstrumentRecord, PassRecord},
+    plugin::{Discovery, InstrumentRecord, PassRecord, PluginRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
     words::nearest,
 };
@@ -99,7 +99,14 @@ fn demanded(all: &Registry, demands: &[PluginDemand], target: &str) -> Registry 
             choices.insert(demand.name.value.clone(), demand.version.value.clone());
         }
     }
-    let mut registry = all.choose(&choices);
+    let of_operators = demands.iter().flat_map(|demand| {
+        demand.operators.iter().map(|op| {
+            let OperatorName { domain, name } = OperatorName::parse(&op.value);
+            [domain.to_string(), name.to_string(), demand.name.value.clone()]
+        })
+    });
+    let isolation = |plugin: &PluginRecord| demands.iter().find(|it| it.name.value == plugin.name)?.isolate;
+    let mut registry = all.choose(&choices).isolate(isolation, target, of_operators.collect());
     registry.set_target(target);
     for demand in demands {
         demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
@@ -108,6 +115,7 @@ fn demanded(all: &Registry, demands: &[PluginDemand], target: &str) -> Registry 
             registry.prefer_operator(&domain, &name, &demand.name.value);
         }
         demand.pipelines.iter().for_each(|pipeline| registry.prefer_pipeline(&pipeline.value, &demand.name.value));
+        demand.analyses.iter().for_each(|analysis| registry.prefer_analysis(&analysis.value, &demand.name.value));
     }
     registry
 }

@@ -1,5 +1,7 @@
 //! Passes of plugins that were made, and running them.
 
+#[cfg(target_os = "linux")]
+use super::outer::Outer;
 use super::{
     rules::HostRules,
     services::{CallState, Entered, Run},
@@ -13,6 +15,8 @@ use crate::{
     registry::{CreateError, Provider, Registry},
 };
 use abi_stable::std_types::{RArc, ROption};
+#[cfg(target_os = "linux")]
+use relais_plugin_api::boundary::abi::BegunObject;
 use relais_plugin_api::{
     boundary::{
         abi::{CallCx, PassObject, StepRec},
@@ -36,6 +40,38 @@ pub struct PassHandle {
     object: Made<PassObject>,
     /// Its rules, if it consists of them and they need no code of the plugin: the host's engine runs them.
     rules: Option<HostRules>,
+}
+
+/// A request to a worker about a pass.
+#[cfg(target_os = "linux")]
+pub(crate) enum Asked<'a> {
+    /// Run on a function.
+    Function(&'a RArc<Function>),
+    /// Run on a loop program.
+    PrimFunc(&'a RArc<Function>),
+    /// Run on a module.
+    Module(&'a IRModule),
+    /// Say whether it can work on a module.
+    Check(&'a IRModule),
+    /// Begin on a module.
+    Begin(&'a IRModule),
+    /// Run on a function, having begun.
+    OnFunction(&'a BegunObject, &'a RArc<Function>),
+    /// End on a module.
+    End(BegunObject, &'a IRModule),
+}
+
+/// The answer to it.
+#[cfg(target_os = "linux")]
+pub(crate) enum Answered {
+    /// Nothing changed, or there is no result.
+    Nothing,
+    /// A function.
+    Function(RArc<Function>),
+    /// A module.
+    Module(IRModule),
+    /// The state of a pass that has begun.
+    Begun(BegunObject),
 }
 
 /// The result of a pass.
@@ -126,6 +162,56 @@ impl PassHandle {
         let run = self.start(cx);
         let state = CallState::new(&run, module, "");
         body(state.call())
+    }
+
+    /// Does one thing for a host in another process; diagnostics and counts go to `cx`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn answer(
+        &self,
+        asked: Asked<'_>,
+        global: &str,
+        cx: &RunCx<'_>,
+        outer: &dyn Outer,
+    ) -> Result<Answered, PassError> {
+        let _running = Running::new(self.object.what());
+        let mut run = self.start(cx);
+        run.outer = Some(outer);
+        let none = IRModule::new();
+        let function = |new: Option<RArc<Function>>| new.map_or(Answered::Nothing, Answered::Function);
+        let nothing = |()| Answered::Nothing;
+        let answer = self.call(&run, &none, global, |call| match asked {
+            Asked::Function(old) => match &self.rules {
+                Some(rules) => rules.run(*call, old).map(function),
+                None => self.object.run_function(call, old).into_result().map(|new| function(new.into_option())),
+            },
+            Asked::PrimFunc(old) => match &self.rules {
+                Some(rules) => rules.run(*call, old).map(function),
+                None => self.object.run_prim_func(call, old).into_result().map(|new| function(new.into_option())),
+            },
+            Asked::Module(old) => {
+                let new = self.object.run_module(call, old).into_result()?.into_option();
+                Ok(new.map_or(Answered::Nothing, Answered::Module))
+            }
+            Asked::Check(module) => match &self.rules {
+                Some(rules) => rules.check(*call, module).map(nothing),
+                None => self.object.check(call, module).into_result().map(nothing),
+            },
+            Asked::Begin(module) => self.object.begin(call, module).into_result().map(Answered::Begun),
+            Asked::OnFunction(begun, old) => {
+                self.object.run_begun(begun, call, old).into_result().map(|new| function(new.into_option()))
+            }
+            Asked::End(begun, module) => self.object.end(begun, call, module).into_result().map(nothing),
+        });
+        let result = answer.tell(cx);
+        run.tell_counts();
+        result
+    }
+
+    /// The members of a sequential pass, as its plugin names them.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn steps(&self) -> Result<Vec<StepRec>, PassError> {
+        let _running = Running::new(self.object.what());
+        self.object.steps().into_result().map(Into::into)
     }
 
     fn failure(&self, error: PassError) -> PassFailure {

@@ -1,11 +1,12 @@
 //! The host's functions for a running pass.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
+use super::outer::Outer;
 use crate::{
     manager::{ContextBuilder, resolve_nested, run_nested},
     pass::{Catalogue, ContextGuard, PassContext, RunCx, Scope},
     pipeline::{Callee, Pipeline},
-    plugin::{Here, PluginRecord, Running, StatisticRecord, cut, cut_diagnostic, cut_error, escaped},
+    plugin::{PluginRecord, StatisticRecord, cut, cut_diagnostic, escaped},
     registry::{Provider, Registry},
 };
 use abi_stable::{
@@ -56,6 +57,8 @@ pub(super) struct Run<'a> {
     of_module: Mutex<BTreeMap<String, (String, RArc<AnalysisObject>)>>,
     /// The counts, by statistic; sums do not depend on which thread came first.
     counts: Vec<AtomicU64>,
+    /// The host, if this process is a worker.
+    pub outer: Option<&'a dyn Outer>,
 }
 
 impl<'a> Run<'a> {
@@ -75,6 +78,7 @@ impl<'a> Run<'a> {
             encoded: OnceLock::new(),
             of_module: Mutex::default(),
             counts,
+            outer: None,
         }
     }
 
@@ -157,7 +161,7 @@ impl Drop for Entered {
     }
 }
 
-fn host(message: &dyn std::fmt::Display) -> PassError {
+pub(super) fn host(message: &dyn std::fmt::Display) -> PassError {
     PassError::with_kind(error_kind::HOST, message)
 }
 
@@ -201,6 +205,11 @@ impl<'a> CallState<'a> {
     /// Returns the host's error while it worked for the pass.
     pub fn fault(&self) -> Option<PassError> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The module as it was before the pass.
+    fn module(&self) -> &'a IRModule {
+        self.run.outer.map_or(self.module, Outer::module)
     }
 
     /// Runs the host's part of a call. A panic in it stays here, and the plugin gets `T`'s default.
@@ -270,7 +279,7 @@ fn state<'a>(data: HostData<'a>) -> &'a CallState<'a> {
 }
 
 extern "C" fn module(data: HostData<'_>) -> &IRModule {
-    state(data).module
+    state(data).module()
 }
 
 extern "C" fn diagnostic(data: HostData<'_>, mut rec: DiagnosticRec) {
@@ -340,6 +349,9 @@ extern "C" fn eval_entry(data: HostData<'_>, id: u32) -> RResult<EvalEntry, Pass
 
 extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<u32, PassError> {
     let state = state(data);
+    if let Some(outer) = state.run.outer {
+        return caught(|| outer.get_pass(&name, options.as_slice())).and_then(|made| made).into();
+    }
     let made = caught(|| {
         let options = Value::decode(options.as_slice()).map_err(|error| host(&error))?;
         let context = PassContext::current();
@@ -353,6 +365,10 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
 
 extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> PassResult<IRModule> {
     let state = state(data);
+    if let Some(outer) = state.run.outer {
+        let ran = caught(|| outer.run_pass(id, module)).and_then(|ran| ran);
+        return ran.map(ROption::from).into();
+    }
     let pass = state.passes.lock().unwrap_or_else(PoisonError::into_inner).get(id as usize).cloned();
     let Some(pass) = pass else {
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
@@ -426,11 +442,12 @@ extern "C" fn analysis(
     of: &SubjectRec<'_>,
     only_known: u8,
 ) -> PassResult<RArc<AnalysisObject>> {
-    let CallState { run, module, .. } = state(data);
+    let state = state(data);
+    let run = state.run;
     let found = caught(|| {
         let cx = run.cx_in(&PassContext::current());
         // The pass cannot change that one.
-        let is_own = of.as_module().is_some_and(|of| std::ptr::eq(of, *module));
+        let is_own = of.as_module().is_some_and(|of| std::ptr::eq(of, state.module()));
         let of_module = || run.of_module.lock().unwrap_or_else(PoisonError::into_inner);
         let known = is_own.then(|| of_module().get(name.as_str()).cloned()).flatten();
         if let Some((full, known)) = known {
@@ -445,44 +462,6 @@ extern "C" fn analysis(
         Ok(ROption::from(found))
     });
     found.and_then(|found| found).into()
-}
-
-/// Has the plugin that provides an analysis compute it.
-///
-/// # Errors
-/// Returns an error if the plugin cannot be opened, or the analysis or a part of an operator fails.
-pub(super) fn compute_analysis(
-    registry: &Registry,
-    name: &str,
-    of: &SubjectRec<'_>,
-    cx: &RunCx<'_>,
-) -> Result<AnalysisObject, PassError> {
-    let (provider, _) = registry.provider_of_analysis(name).map_err(|error| host(&error))?;
-    let open = provider.open().map_err(|refusal| {
-        let error = host(&format_args!("plugin {} was refused: {refusal}", provider.describe()));
-        refusal.help().into_iter().fold(error, PassError::help)
-    })?;
-    let lacks = || host(&format_args!("plugin {} lacks what its records say", provider.describe()));
-    let compute = open.analyse().ok_or_else(lacks)?;
-    let plugin = &provider.records().plugin;
-    let guarded = provider.guarded(&format!("analysis `{name}`"));
-    let run = Run::new(cx, registry, plugin, &[]);
-    let none = IRModule::new();
-    let state = CallState::new(&run, of.as_module().unwrap_or(&none), "");
-    let entered = Entered::begin();
-    let running = (Running::new(&guarded), Here::new(&guarded, ""));
-    let result = compute(&state.call(), name.into(), of).into_result().map_err(cut_error);
-    drop((running, entered));
-    let result = state.fault().map_or(result, Err);
-    let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
-    broken.map_or(result, Err).map_err(|error| {
-        let error =
-            error.with_note(format_args!("in analysis `{name}` of plugin `{} {}`", plugin.name, plugin.version));
-        match error.rec().plugin.is_empty() && error.rec().kind != error_kind::CANCELLED {
-            true => error.of_plugin(&plugin.name),
-            false => error,
-        }
-    })
 }
 
 extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {
@@ -502,6 +481,15 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
 
 extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
     let catalogue = state(data).run.cx.catalogue;
+    if let Some(outer) = state(data).run.outer {
+        let entered = caught(|| {
+            let context = Arc::new(outer.enter_context(settings.as_slice())?);
+            let guard = context.adopt();
+            Entered::push(context, guard);
+            Ok(())
+        });
+        return entered.and_then(|entered| entered).into();
+    }
     let entered = caught(|| {
         let ContextSettings { inherits, opt_level, required, disabled, config, instruments, .. } =
             ContextSettings::decode(settings.as_slice())?;
@@ -529,7 +517,14 @@ extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RRe
     entered.and_then(|entered| entered).into()
 }
 
-extern "C" fn leave_context(_: HostData<'_>) -> RResult<(), PassError> {
+extern "C" fn leave_context(data: HostData<'_>) -> RResult<(), PassError> {
+    if let Some(outer) = state(data).run.outer {
+        let left = caught(|| match Entered::leave() {
+            Some(_) => outer.leave_context(),
+            None => Err(host(&"the call has not entered a context")),
+        });
+        return left.and_then(|left| left).into();
+    }
     let left = caught(Entered::leave);
     left.and_then(|left| left.unwrap_or_else(|| Err(host(&"the call has not entered a context")))).into()
 }

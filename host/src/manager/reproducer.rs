@@ -323,10 +323,16 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
             version: VersionReq::STAR,
             passes: is_chosen.then(|| name.clone()).into_iter().collect(),
             pipelines: Vec::new(),
+            analyses: demand.analyses.clone(),
             operators: demand.operators.clone(),
+            isolate: demand.isolate,
         }
     });
-    let plugins = plugins.filter(|demand| !demand.passes.is_empty() || !demand.operators.is_empty());
+    let decides = |demand: &Demand| {
+        let Demand { passes, operators, analyses, isolate, .. } = demand;
+        isolate.is_some() || [passes, operators, analyses].into_iter().any(|names| !names.is_empty())
+    };
+    let plugins = plugins.filter(decides);
     Pipeline {
         name: "reproducer".into(),
         run: RunSettings {

@@ -65,6 +65,8 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
                     "passes": chosen("passes"),
                     "pipelines": chosen("pipelines"),
                     "operators": chosen("operators"),
+                    "analyses": chosen("analyses"),
+                    "isolate": isolation(),
                 }),
                 &[],
             )] },
@@ -81,6 +83,25 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         "instrument": instrument(catalogue),
     });
     root
+}
+
+/// Whether a plugin runs in a process of its own, and how that is limited.
+fn isolation() -> Value {
+    let number =
+        |description: &str, least: u64| json!({ "type": "integer", "minimum": least, "description": description });
+    let limits = json!({
+        "memory": {
+            "anyOf": [{ "type": "string", "pattern": "^[0-9]+ ?(KiB|MiB|GiB)?$" }, { "type": "integer", "minimum": 1 }],
+            "description": "the most memory, such as `4 GiB`",
+        },
+        "pass_seconds": number("the most seconds of a call", 1),
+        "threads": number("the threads that work for its passes", 1),
+        "restarts": number("how often it is started again after it died", 0),
+    });
+    json!({
+        "anyOf": [{ "type": "boolean" }, object("the limits of its process", limits, &[])],
+        "description": "whether it runs in a process of its own",
+    })
 }
 
 /// The passes with every name that means them here: full, alias, short where that is unambiguous.

@@ -6,11 +6,12 @@ use super::{
     parse_value::type_name,
     spec::*,
 };
+use crate::isolation::{Isolation, LIMITS};
 use semver::VersionReq;
 use toml::de::DeValue;
 
 const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
-const DEMAND_KEYS: &[&str] = &["version", "passes", "operators", "pipelines"];
+const DEMAND_KEYS: &[&str] = &["version", "passes", "operators", "pipelines", "analyses", "isolate"];
 
 impl FileParser<'_> {
     pub(super) fn instruments(&mut self, node: &Node<'_>) -> Vec<InstrumentUse> {
@@ -53,13 +54,14 @@ impl FileParser<'_> {
         for (key, value) in pairs {
             let name = Written::at(self.place(key), key.get_ref().to_string());
             let place = self.place(value);
-            let (version, [passes, operators, pipelines]) = match value.get_ref() {
-                DeValue::String(_) => (Some(value), [const { Vec::new() }; 3]),
+            let (version, [passes, operators, pipelines, analyses], isolate) = match value.get_ref() {
+                DeValue::String(_) => (Some(value), [const { Vec::new() }; 4], None),
                 DeValue::Table(table) => {
                     let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
                     let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+                    let isolate = get("isolate").and_then(|value| self.isolation(value));
                     let names = |key| get(key).map_or_else(Vec::new, |value| self.names(value, key));
-                    (get("version"), ["passes", "operators", "pipelines"].map(names))
+                    (get("version"), ["passes", "operators", "pipelines", "analyses"].map(names), isolate)
                 }
                 other => {
                     self.wrong_type(
@@ -78,8 +80,36 @@ impl FileParser<'_> {
                     None => continue,
                 },
             };
-            self.out.run.plugins.push(PluginDemand { name, version, passes, operators, pipelines });
+            self.out.run.plugins.push(PluginDemand { name, version, passes, operators, pipelines, analyses, isolate });
         }
+    }
+
+    /// `isolate = true`, or a table of limits.
+    fn isolation(&mut self, node: &Node<'_>) -> Option<Isolation> {
+        let table = match node.get_ref() {
+            DeValue::Boolean(isolate) => return isolate.then(Isolation::default),
+            DeValue::Table(table) => table,
+            other => {
+                self.wrong_type(self.place(node), "`isolate`", "a boolean or a table of limits", type_name(other));
+                return None;
+            }
+        };
+        let mut isolation = Isolation::default();
+        for (key, value) in self.pairs(table, "the limits of a process", &LIMITS) {
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.to_string(),
+                DeValue::Integer(number) => number.to_string(),
+                other => {
+                    let limit = format!("`{}`", key.get_ref());
+                    self.wrong_type(self.place(value), &limit, "a number or a size", type_name(other));
+                    continue;
+                }
+            };
+            if let Err(why) = isolation.set(key.get_ref(), &text) {
+                self.fault(PipelineFault::new(Code::Value, self.place(value), why));
+            }
+        }
+        Some(isolation)
     }
 
     fn version(&mut self, node: &Node<'_>) -> Option<Written<VersionReq>> {

@@ -55,13 +55,21 @@ impl Pipeline {
             out.push_str("\n[plugins]\n");
             for demand in &self.run.plugins {
                 let version = quote(&demand.version.to_string());
-                let choices =
-                    [("passes", &demand.passes), ("operators", &demand.operators), ("pipelines", &demand.pipelines)];
+                let choices = [
+                    ("passes", &demand.passes),
+                    ("operators", &demand.operators),
+                    ("pipelines", &demand.pipelines),
+                    ("analyses", &demand.analyses),
+                ];
                 let chosen = choices.into_iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| {
                     let names = names.iter().cloned().map(Value::Str).collect();
                     format!(", {key} = {}", toml(&Value::List(names)))
                 });
-                let chosen: String = chosen.collect();
+                let isolated = demand.isolate.map(|isolation| match isolation.toml() {
+                    limits if limits.is_empty() => ", isolate = true".to_owned(),
+                    limits => format!(", isolate = {{ {limits} }}"),
+                });
+                let chosen: String = chosen.chain(isolated).collect();
                 let demanded = if chosen.is_empty() { version } else { format!("{{ version = {version}{chosen} }}") };
                 line(&mut out, &quote(&demand.name), &demanded);
             }

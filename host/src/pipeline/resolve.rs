@@ -197,6 +197,8 @@ impl<'a> Resolver<'a> {
                 passes: demand.passes.iter().map(|pass| pass.value.clone()).collect(),
                 operators: demand.operators.iter().map(|op| op.value.clone()).collect(),
                 pipelines: demand.pipelines.iter().map(|pipeline| pipeline.value.clone()).collect(),
+                analyses: demand.analyses.iter().map(|analysis| analysis.value.clone()).collect(),
+                isolate: demand.isolate,
             });
             if same_name.is_empty() {
                 continue;

@@ -1,6 +1,9 @@
 //! A pipeline with all names resolved: the input of the manager.
 
-use crate::pass::{Dependencies, OnFailure, OperatorName, PassFacts, RunnablePass, Scope, Verify};
+use crate::{
+    isolation::Isolation,
+    pass::{Dependencies, OnFailure, OperatorName, PassFacts, RunnablePass, Scope, Verify},
+};
 use relais_plugin_api::options::Value;
 use semver::VersionReq;
 use std::{
@@ -86,6 +89,10 @@ pub struct Demand {
     pub operators: Vec<String>,
     /// The pipelines that are taken from it.
     pub pipelines: Vec<String>,
+    /// The analyses that are taken from it.
+    pub analyses: Vec<String>,
+    /// The limits of its process, if it runs in one of its own.
+    pub isolate: Option<Isolation>,
 }
 
 /// A resolved step.

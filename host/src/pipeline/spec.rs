@@ -1,7 +1,10 @@
 //! A pipeline as it was written: every name and value with its place, nothing looked up.
 
 use super::fault::{Place, Sources};
-use crate::pass::{Dependencies, OnFailure, Verify};
+use crate::{
+    isolation::Isolation,
+    pass::{Dependencies, OnFailure, Verify},
+};
 use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 
@@ -250,6 +253,10 @@ pub struct PluginDemand {
     pub operators: Vec<Written<String>>,
     /// The pipelines that are taken from this plugin although others also provide them.
     pub pipelines: Vec<Written<String>>,
+    /// The analyses that are taken from this plugin although others also provide them.
+    pub analyses: Vec<Written<String>>,
+    /// The limits of its process, if it is to run in one of its own.
+    pub isolate: Option<Isolation>,
 }
 
 /// Whether passes of plugins are added at extension points.

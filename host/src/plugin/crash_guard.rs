@@ -11,6 +11,14 @@ pub fn name_crashes() {
     unix::install();
 }
 
+/// The same, told to a descriptor instead of standard error: by a worker, whose host says what happened.
+#[cfg(target_os = "linux")]
+pub(crate) fn tell_crashes_to(descriptor: std::os::fd::OwnedFd) {
+    crate::plugin::exit_guard::leave_it_to_the_host();
+    unix::tell_to(descriptor);
+    unix::install();
+}
+
 /// Other systems name crashes by themselves, or not at all.
 #[cfg(not(unix))]
 pub fn name_crashes() {}
@@ -23,7 +31,7 @@ mod unix {
         ptr::null_mut,
         sync::{
             Once, OnceLock,
-            atomic::{AtomicU8, Ordering},
+            atomic::{AtomicI32, AtomicU8, Ordering},
         },
     };
 
@@ -39,10 +47,21 @@ mod unix {
     /// How many seconds it may take to find the plugin.
     const PATIENCE: u32 = 5;
 
+    /// Where crashes are told.
+    static TELLS: AtomicI32 = AtomicI32::new(libc::STDERR_FILENO);
+
+    #[cfg(target_os = "linux")]
+    pub fn tell_to(descriptor: std::os::fd::OwnedFd) {
+        use std::os::fd::IntoRawFd;
+        TELLS.store(descriptor.into_raw_fd(), Ordering::Relaxed);
+    }
+
     pub fn install() {
         INSTALL.call_once(|| {
             #[cfg(target_os = "linux")]
-            crate::plugin::exit_guard::exits::watch();
+            if TELLS.load(Ordering::Relaxed) == libc::STDERR_FILENO {
+                crate::plugin::exit_guard::exits::watch();
+            }
             for ((signal, _), before) in SIGNALS.iter().zip(&BEFORE) {
                 // SAFETY: empty actions are valid, and the handler calls only functions that handlers may call. It runs on
                 // the stack for signals that the standard library gives its threads: an overflow leaves no other.
@@ -212,7 +231,7 @@ mod unix {
 
     fn write(bytes: &[u8]) {
         // SAFETY: it may be called in a handler. Nothing can be said when standard error is closed.
-        unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+        unsafe { libc::write(TELLS.load(Ordering::Relaxed), bytes.as_ptr().cast(), bytes.len()) };
     }
 
     fn hexadecimal(mut number: usize, digits: &mut [u8; 2 + 2 * size_of::<usize>()]) -> &[u8] {

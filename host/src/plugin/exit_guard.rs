@@ -24,7 +24,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -209,8 +209,8 @@ pub(crate) fn end_process(message: &str) -> ! {
 
 #[cfg(not(windows))]
 extern "C" fn at_exit() {
-    // A child that was forked is another process, and ends as it likes.
-    if !is_this_process() {
+    // A child that was forked is another process, and ends as it likes; that of an isolated plugin has a host that says so.
+    if !is_this_process() || is_worker() {
         return;
     }
     // The locks are held for moments only; who ended the process does not hold them.
@@ -226,6 +226,21 @@ extern "C" fn at_exit() {
     // Nothing can be reported when standard error is closed.
     tell(&running, culprit, &mut |text| _ = std::io::Write::write_all(&mut stderr, text.as_bytes()));
     leave(STATUS)
+}
+
+/// Whether this is the process of an isolated plugin, whose host says how it ended.
+#[cfg(not(windows))]
+static IS_WORKER: AtomicBool = AtomicBool::new(false);
+
+/// From now on, nothing is said about the end of this process: its host does that.
+#[cfg(target_os = "linux")]
+pub(in crate::plugin) fn leave_it_to_the_host() {
+    IS_WORKER.store(true, Ordering::Relaxed);
+}
+
+#[cfg(not(windows))]
+fn is_worker() -> bool {
+    IS_WORKER.load(Ordering::Relaxed)
 }
 
 /// Whether this process is the one in which the exit function was registered.

@@ -43,12 +43,38 @@ pub(crate) type Analyse =
 
 /// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
 /// that the host knows of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum OpenPlugin {
     /// One that has this library's types: its table.
     Table(PluginRef),
     /// One that is handed bytes.
     Bytes(CPlugin),
+    /// One in a process of its own.
+    Away(Arc<dyn Away>),
+}
+
+/// A plugin in a process of its own.
+pub trait Away: Send + Sync {
+    /// Makes a pass: full name, options as an encoded table.
+    ///
+    /// # Errors
+    /// Returns an error if the plugin does, or its process cannot be started.
+    fn create_pass(self: Arc<Self>, name: &str, options: &[u8]) -> Result<PassObject, PassError>;
+
+    /// The type relation of an operator: domain, name, first version.
+    fn infer(self: Arc<Self>, _: (&str, &str, u32)) -> Option<InferEntry> {
+        None
+    }
+
+    /// The evaluator of an operator: domain, name, first version.
+    fn eval(self: Arc<Self>, _: (&str, &str, u32)) -> Option<EvalEntry> {
+        None
+    }
+
+    /// A function of an operator that looks at one call; with a target, of an addition for it.
+    fn call_entry(self: Arc<Self>, _: u8, _: (&str, &str, u32), _: Option<&str>) -> Option<CallEntry> {
+        None
+    }
 }
 
 impl OpenPlugin {
@@ -123,6 +149,7 @@ impl OpenPlugin {
         match self {
             Self::Table(root) => (root.create_pass())(SETUP, name.into(), options.into()).into_result(),
             Self::Bytes(plugin) => plugin.create_pass(name, options),
+            Self::Away(plugin) => plugin.clone().create_pass(name, options),
         }
     }
 
@@ -136,6 +163,8 @@ impl OpenPlugin {
             Self::Bytes(_) => {
                 Err(PassError::with_kind(error_kind::HOST, "a plugin that is handed bytes has no instruments"))
             }
+            Self::Away(_) => Err(PassError::with_kind(error_kind::HOST, "instruments cannot be isolated yet")
+                .help("without isolation, the instrument can be used")),
         }
     }
 
@@ -145,6 +174,7 @@ impl OpenPlugin {
         match self {
             Self::Table(root) => (root.infer())(domain.into(), name.into(), since).into_option(),
             Self::Bytes(plugin) => plugin.infer(op),
+            Self::Away(plugin) => plugin.clone().infer(op),
         }
     }
 
@@ -154,6 +184,7 @@ impl OpenPlugin {
         match self {
             Self::Table(root) => (root.eval())(domain.into(), name.into(), since).into_option(),
             Self::Bytes(plugin) => plugin.eval(op),
+            Self::Away(plugin) => plugin.clone().eval(op),
         }
     }
 
@@ -166,6 +197,7 @@ impl OpenPlugin {
                 root.added()?(part, domain.into(), name.into(), since, target.into()).into_option()
             }
             (Self::Bytes(plugin), _) => plugin.call_entry(part, op),
+            (Self::Away(plugin), target) => plugin.clone().call_entry(part, op, target),
         }
     }
 
@@ -173,7 +205,7 @@ impl OpenPlugin {
     pub(crate) fn analyse(&self) -> Option<Analyse> {
         match self {
             Self::Table(root) => root.analyse(),
-            Self::Bytes(_) => None,
+            Self::Bytes(_) | Self::Away(_) => None,
         }
     }
 

@@ -22,7 +22,7 @@ pub use describe::{DescriptionError, describe};
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
 pub use hash::{sha256_of, sha256_of_bytes};
-pub use loader::OpenPlugin;
+pub use loader::{Away, OpenPlugin};
 pub use needs::{Needed, Needs};
 pub use operator_record::{AdditionRecord, AttrRecord, EvaluatorRecord, OperatorRecord};
 pub use record::{
@@ -32,6 +32,8 @@ pub use record::{
 pub use texts::{cut, escaped};
 pub use verdict::{FileWriter, Mover, Refusal, judge};
 
+#[cfg(target_os = "linux")]
+pub(crate) use crash_guard::tell_crashes_to;
 pub(crate) use exit_guard::{Close, DropFaults, Here, Made, Running, end_process};
 pub(crate) use record::OWN_PLUGINS;
 pub(crate) use texts::{cut_diagnostic, cut_error};

@@ -2,8 +2,10 @@
 
 use super::error::CreateError;
 use crate::{
+    isolation::Isolation,
     options::{OptionSchema, complete},
     plugin::{Close, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
+    worker::{Worker, WorkerSpec},
 };
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
 use std::{
@@ -18,9 +20,29 @@ pub struct Provider {
     open: OnceLock<Result<OpenPlugin, Refusal>>,
     /// The SHA-256 that its file must have when it is opened.
     sha256: OnceLock<String>,
+    /// How its process is started and limited, if it is isolated.
+    isolated: Option<Isolated>,
     pub(super) faults: DropFaults,
 }
 
+/// How a plugin's process is started and limited.
+#[derive(Clone)]
+pub(super) struct Isolated {
+    pub isolation: Isolation,
+    /// The knowledge of the registry that its process needs.
+    pub around: Arc<Around>,
+}
+
+/// The knowledge of the registry that the process of an isolated plugin needs.
+#[derive(Default)]
+pub(super) struct Around {
+    pub files: Vec<PathBuf>,
+    pub is_linked: bool,
+    pub target: String,
+    pub preferences: Vec<[String; 3]>,
+}
+
+#[derive(Clone)]
 pub(super) enum ProviderSource {
     /// The file, the bytes of its records as they were read, and whether the user named it.
     File(PathBuf, Arc<[u8]>, bool),
@@ -29,7 +51,25 @@ pub(super) enum ProviderSource {
 
 impl Provider {
     pub(super) fn new(records: Records, source: ProviderSource) -> Self {
-        Self { records, source, open: OnceLock::new(), sha256: OnceLock::new(), faults: DropFaults::default() }
+        Self {
+            records,
+            source,
+            open: OnceLock::new(),
+            sha256: OnceLock::new(),
+            isolated: None,
+            faults: DropFaults::default(),
+        }
+    }
+
+    /// The same plugin, isolated.
+    pub(super) fn isolate(&self, isolated: Isolated) -> Self {
+        let sha256 = self.sha256.clone();
+        Self { sha256, isolated: Some(isolated), ..Self::new(self.records.clone(), self.source.clone()) }
+    }
+
+    /// How its process is limited, if it is isolated.
+    pub fn isolation(&self) -> Option<Isolation> {
+        self.isolated.as_ref().map(|isolated| isolated.isolation)
     }
 
     /// Returns its records.
@@ -62,17 +102,33 @@ impl Provider {
 
     /// Opens it, once.
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
-        let open = || match &self.source {
-            ProviderSource::File(path, section, _) => {
+        let open = || match (&self.isolated, &self.source) {
+            (Some(isolated), _) => Ok(OpenPlugin::Away(Arc::new(self.worker(isolated)))),
+            (None, ProviderSource::File(path, section, _)) => {
                 OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
             }
-            ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
+            (None, ProviderSource::Linked(root)) => Ok(OpenPlugin::linked(root())),
         };
         let open = || {
             log::debug!("plugin {} is opened", self.describe());
             open()
         };
         self.open.get_or_init(open).clone()
+    }
+
+    fn worker(&self, isolated: &Isolated) -> Worker {
+        let Isolated { isolation, around } = isolated.clone();
+        Worker::new(WorkerSpec {
+            plugin: self.records.plugin.name.clone(),
+            file: self.path().map(Path::to_owned),
+            sha256: self.sha256.get().cloned(),
+            files: around.files.clone(),
+            is_linked: around.is_linked,
+            target: around.target.clone(),
+            preferences: around.preferences.clone(),
+            isolation,
+            faults: self.faults.clone(),
+        })
     }
 
     /// Refuses to open any bytes except those of that SHA-256. The first one set applies.

@@ -2,12 +2,14 @@
 
 mod around;
 mod instruments;
+mod isolated;
 mod named;
 mod request;
 mod stated;
 
 pub use instruments::{InstrumentRequest, OptionRequest};
 pub(crate) use instruments::{add_instruments, missing_functions};
+pub use isolated::with_isolated;
 pub(crate) use request::NoPipeline;
 pub use request::{Chosen, PipelineRequest};
 pub use stated::StatedRules;

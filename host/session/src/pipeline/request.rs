@@ -2,14 +2,16 @@
 
 use super::{
     around::{convert_dtype_last, convert_opset_first, converting_passes, is_shipped, rewrite_first},
+    isolated::{Isolated, NotIsolated, isolated},
     named::{of_pass_list, of_passes, pipeline, read_built_in, set_options},
 };
 use crate::argument::Argument;
 use relais::{
+    isolation::Isolation,
     pass::Dependencies,
     pipeline::{
-        Faults, PipelineFault, PipelineSpec,
-        spec::{Extensions, Written},
+        Code, Faults, PipelineFault, PipelineSpec,
+        spec::{Extensions, PluginDemand, Written},
     },
     registry::Registry,
 };
@@ -46,6 +48,9 @@ pub struct PipelineRequest {
     pub extensions: Option<Extensions>,
     /// The target of a pipeline that names none, if plugins add something for it.
     pub target: Option<Argument>,
+    /// Plugins that run in processes of their own, beside those that the pipeline names: `NAME`, or `all` for each that has
+    /// passes, with limits after a colon (`acme:memory=1GiB,pass-seconds=60`).
+    pub isolated: Vec<Argument>,
 }
 
 /// Which pipeline a request has.
@@ -135,6 +140,7 @@ impl PipelineRequest {
             spec.run.target = Some(Written::at(spec.sources.add_whole(origin, value), value.clone()));
         }
         self.adjust(&mut spec)?;
+        self.isolate(&mut spec, registry)?;
         Ok((spec, faults))
     }
 
@@ -173,6 +179,37 @@ impl PipelineRequest {
     fn at_level(&self, mut spec: PipelineSpec) -> PipelineSpec {
         spec.scope.opt_level = self.opt_level.or(spec.scope.opt_level);
         spec
+    }
+
+    /// Isolates plugins; limits that the pipeline states stay where the request has none.
+    fn isolate(&self, spec: &mut PipelineSpec, registry: &Registry) -> Result<(), Faults> {
+        let mut places = Vec::new();
+        for Argument { origin, value } in &self.isolated {
+            places.push(spec.sources.add_whole(origin, value));
+        }
+        let isolated = isolated(&self.isolated, registry).map_err(|faults| {
+            let fault = |NotIsolated { argument, message, help }| {
+                let fault = PipelineFault::new(Code::UnknownName, places[argument], message);
+                help.into_iter().fold(fault, PipelineFault::help)
+            };
+            Faults { list: faults.into_iter().map(fault).collect(), sources: spec.sources.clone() }
+        })?;
+        for Isolated { argument, plugin, limits } in isolated {
+            let place = places[argument];
+            match spec.run.plugins.iter_mut().find(|demand| demand.name.value == plugin) {
+                Some(demand) => demand.isolate = limits.or(demand.isolate).or(Some(Isolation::default())),
+                None => spec.run.plugins.push(PluginDemand {
+                    name: Written::at(place, plugin),
+                    version: Written::at(place, Default::default()),
+                    passes: Vec::new(),
+                    operators: Vec::new(),
+                    pipelines: Vec::new(),
+                    analyses: Vec::new(),
+                    isolate: Some(limits.unwrap_or_default()),
+                }),
+            }
+        }
+        Ok(())
     }
 
     /// Switches passes and sets options.

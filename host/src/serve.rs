@@ -1,0 +1,611 @@
+//! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
+
+use crate::{
+    loaded::{Answered, Asked, Outer, PassHandle},
+    pass::{PassContext, Remarks, RunCx, Scope},
+    plugin::{Discovery, Policy, WritableFiles, discover, tell_crashes_to},
+    registry::{Choices, Linked, Provider, Registry},
+    worker::{Files, LOST, Lane, LaneError, Message, PROTOCOL, diagnostic_bytes, failure, kind, tag},
+};
+use abi_stable::std_types::RArc;
+use relais_plugin_api::{
+    boundary::abi::{BegunObject, StepRec, error_kind, operator_part},
+    context::PassContext as SentContext,
+    diagnostics::{Diagnostic, PassError},
+    facts::OpFactsTable,
+    infer::{Coverage, Operators, Way, infer_function},
+    ir::{CallView, ConstForm, Function, IRModule, NodeId},
+    op::OpError,
+    options::Value,
+};
+use rustix::{
+    io::{FdFlags, dup, fcntl_setfd},
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
+    fs::File,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStringExt, net::UnixStream},
+    },
+    path::PathBuf,
+    process::ExitCode,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, ThreadId},
+};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A host is waited for as long as it lives.
+fn patient() -> Result<(), LaneError> {
+    Ok(())
+}
+
+/// The state of this process.
+struct Server {
+    registry: Registry,
+    plugin: String,
+    next: AtomicU64,
+    passes: Mutex<HashMap<u64, Arc<PassHandle>>>,
+    begun: Mutex<HashMap<u64, Arc<BegunObject>>>,
+    /// The calls on lanes, by the lanes' numbers.
+    calls: Mutex<HashMap<u64, Arc<LaneCall>>>,
+}
+
+/// Serves the host whose connection is standard input, until that is closed: opens the plugin that it names, and runs its
+/// passes. A program that embeds the host, and is to be its own worker, calls this when it is started as one.
+pub fn serve() -> ExitCode {
+    match connected() {
+        Ok(control) => run(control),
+        Err(error) => {
+            eprintln!("error: this is the process of an isolated plugin, which `relais` starts by itself: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The connection, away from the descriptors that code of plugins knows.
+fn connected() -> std::io::Result<Lane> {
+    let stdin = std::io::stdin();
+    let control = dup(&stdin)?;
+    fcntl_setfd(&control, FdFlags::CLOEXEC)?;
+    rustix::net::getsockname(&control).map_err(|_| std::io::Error::other("its standard input is not a connection"))?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    Lane::new(UnixStream::from(control), Files::Taken, u64::MAX)
+}
+
+fn run(mut control: Lane) -> ExitCode {
+    let Ok(open) = control.receive(&mut patient) else { return ExitCode::from(2) };
+    // Leaving runs no code of the plugin.
+    let leave = || -> ! { relais_files::leave(LOST) };
+    let server = match Server::open(open) {
+        Ok(server) => Arc::new(server),
+        Err(error) => {
+            let _ = control.send(&Message::new(kind::REFUSED).error(&error), &[], &mut patient);
+            return ExitCode::from(2);
+        }
+    };
+    if control.send(&Message::new(kind::OPENED), &[], &mut patient).is_err() {
+        leave();
+    }
+    loop {
+        let Ok(mut message) = control.receive(&mut patient) else { leave() };
+        let number = message.get(tag::NUMBER);
+        match message.kind {
+            kind::LANE => {
+                let Some(file) = message.files.pop() else { leave() };
+                let Ok(lane) = Lane::new(UnixStream::from(OwnedFd::from(file)), Files::Taken, u64::MAX) else {
+                    leave()
+                };
+                let call = Arc::new(LaneCall::default());
+                lock(&server.calls).insert(number, call.clone());
+                let server = server.clone();
+                let name = format!("lane {number}");
+                let work = move || {
+                    server.lane(lane, &call);
+                    lock(&server.calls).remove(&number);
+                };
+                if thread::Builder::new().name(name).stack_size(STACK).spawn(work).is_err() {
+                    leave();
+                }
+            }
+            kind::CANCEL => {
+                if let Some(call) = lock(&server.calls).get(&number) {
+                    call.cancel(message.get(tag::CALL));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The most messages of a call.
+const MOST_SAID: usize = 60_000;
+
+/// Whether a call should end, and the threads that work for it.
+type Means<'a> = (&'a AtomicBool, Option<&'a rayon::ThreadPool>);
+
+/// The most bytes that an evaluator's result may take; the host looks at what comes.
+const MOST_COMPUTED: u64 = 1 << 32;
+
+/// As much stack as the first thread of a process usually has.
+const STACK: usize = 8 << 20;
+
+/// The call on a lane, and whether it should end.
+#[derive(Default)]
+struct LaneCall {
+    is_cancelled: AtomicBool,
+    number: AtomicU64,
+    /// The last one that was to end.
+    cancelled: AtomicU64,
+}
+
+impl LaneCall {
+    fn begin(&self, number: u64) {
+        self.number.store(number, Ordering::SeqCst);
+        self.is_cancelled.store(self.cancelled.load(Ordering::SeqCst) == number, Ordering::SeqCst);
+    }
+
+    fn cancel(&self, number: u64) {
+        self.cancelled.store(number, Ordering::SeqCst);
+        if self.number.load(Ordering::SeqCst) == number {
+            self.is_cancelled.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Server {
+    fn open(mut message: Message) -> Result<Self, PassError> {
+        if message.kind != kind::OPEN || message.get(tag::PROTOCOL) != u64::from(PROTOCOL) {
+            return Err(PassError::new("the worker is of another version than its host"));
+        }
+        log::set_max_level(log_filter(message.get(tag::LOG_LEVEL)));
+        let _ = log::set_logger(&ToHost);
+        if let Some(crashes) = message.files.pop() {
+            tell_crashes_to(crashes.into());
+        }
+        let limit = |bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        let not_limited =
+            |error: rustix::io::Errno| PassError::new(format_args!("its process cannot be limited: {error}"));
+        // It may have a lower limit already.
+        let most = getrlimit(Resource::Data).maximum.unwrap_or(u64::MAX);
+        setrlimit(Resource::Data, limit(message.get(tag::MEMORY).min(most))).map_err(not_limited)?;
+        setrlimit(Resource::Core, limit(0)).map_err(not_limited)?;
+        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+        let files: Vec<PathBuf> = message.all(tag::FILE).map(|field| path(field.bytes)).collect();
+        // The host has looked at who may change them.
+        let found = discover(&[], &files, Policy { writable: WritableFiles::Allow });
+        let linked = if message.get(tag::LINKED) != 0 { Linked::Include } else { Linked::Exclude };
+        let own = message.has(tag::OWN_FILE).then(|| path(message.bytes(tag::OWN_FILE)));
+        let name = message.text(tag::NAME).to_owned();
+        let refusal = refused(&found, own.as_ref());
+        let mut registry = Registry::new(found, linked, &Choices::new());
+        registry.set_target(message.text(tag::TARGET));
+        for field in message.all(tag::PREFERENCE) {
+            let text = field.text().unwrap_or_default();
+            if let [domain, name, plugin] = text.split('\0').collect::<Vec<_>>()[..] {
+                registry.prefer_operator(domain, name, plugin);
+            }
+        }
+        let is_meant =
+            |provider: &&Provider| provider.records().plugin.name == name && provider.path() == own.as_deref();
+        let provider = registry.plugins().find(is_meant);
+        let provider = provider.ok_or_else(|| {
+            let why = refusal.unwrap_or_else(|| "it is not found there".into());
+            PassError::new(format_args!("plugin `{name}` is not used by its process: {why}"))
+        })?;
+        // Of two plugins that have a pass, the host has chosen.
+        let passes: Vec<String> = provider.records().passes.iter().map(|pass| pass.name.clone()).collect();
+        passes.iter().for_each(|pass| registry.prefer(pass, &name));
+        let provider = registry.plugins().find(is_meant).ok_or_else(|| PassError::new("its plugin is not found"))?;
+        if message.has(tag::SHA256) {
+            provider.insist_on(message.text(tag::SHA256));
+        }
+        provider.open().map_err(|refusal| {
+            let error = PassError::new(format_args!("plugin {} was refused: {refusal}", provider.describe()));
+            refusal.help().into_iter().fold(error, PassError::help)
+        })?;
+        Ok(Self {
+            plugin: name,
+            registry,
+            next: AtomicU64::new(1),
+            passes: Mutex::default(),
+            begun: Mutex::default(),
+            calls: Mutex::default(),
+        })
+    }
+
+    /// Serves one lane until it is closed.
+    fn lane(&self, lane: Lane, call: &LaneCall) {
+        let lane = Arc::new(Mutex::new(lane));
+        CURRENT.set(Some(lane.clone()));
+        let mut pool: Option<Option<Arc<rayon::ThreadPool>>> = None;
+        loop {
+            let message = lock(&lane).receive(&mut patient);
+            let Ok(message) = message else { return };
+            if message.has(tag::CALL) {
+                call.begin(message.get(tag::CALL));
+            }
+            // A pass that waits for one on another lane keeps the threads of its own loops.
+            let threads = || rayon::ThreadPoolBuilder::new().build().map(Arc::new).ok();
+            let pool = pool.get_or_insert_with(threads).clone();
+            let (answer, ship) = self.answer(&message, &lane, (&call.is_cancelled, pool.as_deref()));
+            let mut lane = lock(&lane);
+            flush(&mut lane);
+            let ship = ship.map(|ship| match ship {
+                Shipped::Function(function) => lane.exchange.ship_function(&function),
+                Shipped::Module(module) => lane.exchange.ship_module(&module),
+            });
+            if lane.send(&answer, ship.as_deref().unwrap_or_default(), &mut patient).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn answer(&self, message: &Message, lane: &Mutex<Lane>, means: Means<'_>) -> (Message, Option<Shipped>) {
+        let done = || Message::new(kind::DONE);
+        let failed = |error: PassError| (Message::new(kind::FAILED).error(&error), None);
+        let number = message.get(tag::NUMBER);
+        match message.kind {
+            kind::CREATE => match self.create(message) {
+                Ok(pass) => {
+                    let number = self.next.fetch_add(1, Ordering::Relaxed);
+                    lock(&self.passes).insert(number, Arc::new(pass));
+                    (done().number(tag::NUMBER, number), None)
+                }
+                Err(error) => failed(error),
+            },
+            kind::DROP => {
+                let begun = lock(&self.begun).remove(&message.get(tag::BEGUN));
+                let pass = lock(&self.passes).remove(&number);
+                drop((begun, pass));
+                match self.registry.take_faults().into_iter().next() {
+                    Some(fault) => failed(PassError::new(fault)),
+                    None => (done(), None),
+                }
+            }
+            kind::STEPS => match self.pass(number).and_then(|pass| pass.steps()) {
+                Ok(steps) => (steps.iter().fold(done(), |done, step| done.with(tag::STEP, &step_bytes(step))), None),
+                Err(error) => failed(error),
+            },
+            kind::OPERATOR => self.operator(message, lane),
+            _ => match self.pass(number) {
+                Ok(pass) => self.run(&pass, message, lane, means),
+                Err(error) => failed(error),
+            },
+        }
+    }
+
+    /// Asks a part of an operator about a call, which is the one of the function that was sent.
+    fn operator(&self, message: &Message, lane: &Mutex<Lane>) -> (Message, Option<Shipped>) {
+        let answer = (|| {
+            let unreadable = |error| OpError::broken(format_args!("what the host sent cannot be read: {error}"));
+            let mut f = lock(lane).exchange.function(&message.ship).map_err(unreadable)?;
+            let call = f.results(f.body()).first().copied().unwrap_or(NodeId::ABSENT);
+            let op =
+                f.call(call).and_then(CallView::op).ok_or_else(|| OpError::broken("what was sent is not a call"))?;
+            let mut table = OpFactsTable::new(&self.registry, &f);
+            let done = Message::new(kind::DONE);
+            let lacks = || OpError::broken("its process lacks what its records say");
+            match message.get(tag::NUMBER) as u8 {
+                operator_part::RELATION => {
+                    let inferred = infer_function(&mut f, &mut table, Coverage::Everything);
+                    match inferred.faults.into_iter().next() {
+                        Some(fault) => Err(fault.error),
+                        None => Ok((done, Some(Shipped::Function(RArc::new(f))))),
+                    }
+                }
+                operator_part::EVALUATOR => {
+                    let args = f.call(call).map(CallView::args).unwrap_or_default().to_vec();
+                    let inputs: Vec<_> = args.iter().map(|&arg| f.constant(arg).cloned()).collect();
+                    let results = table.evaluate_by(Way::Evaluator, op, &f, call, &inputs, MOST_COMPUTED);
+                    let results = results.ok_or_else(lacks)??;
+                    let mut made = Function::new();
+                    let ids: Vec<_> = results.into_iter().map(|it| made.add_constant(it, ConstForm::ANY)).collect();
+                    ids.iter().for_each(|&id| made.append(made.body(), id));
+                    made.set_results(made.body(), &ids);
+                    Ok((done, Some(Shipped::Function(RArc::new(made)))))
+                }
+                part => {
+                    let text = table.text(part, &f, call).ok_or_else(lacks)??;
+                    Ok((done.with(tag::TEXT, text.as_bytes()), None))
+                }
+            }
+        })();
+        answer.unwrap_or_else(|error: OpError| {
+            let how = match error.kind {
+                _ if error.is_broken() => failure::BROKEN,
+                _ if error.is_unsupported() => failure::UNSUPPORTED,
+                _ => failure::INVALID,
+            };
+            (Message::new(kind::FAILED).number(tag::NUMBER, how).with(tag::TEXT, error.message.as_bytes()), None)
+        })
+    }
+
+    fn create(&self, message: &Message) -> Result<PassHandle, PassError> {
+        let options = Value::decode(message.bytes(tag::BYTES)).map_err(PassError::new)?;
+        let made = self.registry.create(message.text(tag::NAME), &options).map_err(|error| match error {
+            crate::registry::CreateError::Make { error, .. } => error,
+            error => PassError::new(error),
+        })?;
+        match made.plugin().name == self.plugin {
+            true => Ok(made),
+            false => Err(PassError::new(format_args!("plugin `{}` has the pass, too", made.plugin().name))),
+        }
+    }
+
+    fn pass(&self, number: u64) -> Result<Arc<PassHandle>, PassError> {
+        lock(&self.passes).get(&number).cloned().ok_or_else(|| PassError::new("its process does not have the pass"))
+    }
+
+    fn run(
+        &self,
+        pass: &PassHandle,
+        message: &Message,
+        lane: &Mutex<Lane>,
+        (cancel, pool): Means<'_>,
+    ) -> (Message, Option<Shipped>) {
+        log::set_max_level(log_filter(message.get(tag::LOG_LEVEL)));
+        let said: Mutex<Vec<Diagnostic>> = Mutex::default();
+        let counts: Mutex<Vec<(String, u64)>> = Mutex::default();
+        let asks = Asks { lane, thread: thread::current().id(), module: OnceLock::new() };
+        let result = (|| {
+            let context = context_of(message.bytes(tag::CONTEXT))?;
+            let config = context.settings().config.clone();
+            let cx = RunCx {
+                diagnostics: &|diagnostic| {
+                    let mut said = lock(&said);
+                    match said.len() {
+                        n if n < MOST_SAID => said.push(diagnostic),
+                        MOST_SAID => said.push(Diagnostic::note("the rest of the pass's messages are left out")),
+                        _ => {}
+                    }
+                },
+                progress: &|done, total| {
+                    asks.tell(&Message::new(kind::PROGRESS).number(tag::NUMBER, done).number(tag::TOTAL, total))
+                },
+                count: &|statistic, n| lock(&counts).push((statistic.to_owned(), n)),
+                file: &|name, contents| {
+                    let file = Message::new(kind::FILE).with(tag::NAME, name.as_bytes());
+                    asks.ask(&file, |_| Cow::Borrowed(contents)).map(|_| ())
+                },
+                remarks: if message.get(tag::REMARKS) != 0 { Remarks::Show } else { Remarks::Hide },
+                cancel,
+                config: &config,
+                pool,
+                ..RunCx::new(&self.registry)
+            };
+            let _guard = Arc::new(context).adopt();
+            let unreadable = |error| PassError::new(format_args!("what the host sent cannot be read: {error}"));
+            let function = || {
+                let mut lane = lock(lane);
+                if message.has(tag::SAME) {
+                    let last = lane.last.as_ref().map(|(last, _)| last.clone());
+                    return last.ok_or_else(|| PassError::new("the host has sent no function"));
+                }
+                lane.last = None;
+                let function = RArc::new(lane.exchange.function(&message.ship).map_err(unreadable)?);
+                lane.last = Some((function.clone(), Vec::new()));
+                Ok(function)
+            };
+            let module = || lock(lane).exchange.module(&message.ship).map_err(unreadable);
+            let global = message.text(tag::GLOBAL);
+            let begun = message.get(tag::BEGUN);
+            match message.kind {
+                kind::FUNCTION => pass.answer(Asked::Function(&function()?), global, &cx, &asks),
+                kind::PRIM_FUNC => pass.answer(Asked::PrimFunc(&function()?), global, &cx, &asks),
+                kind::MODULE => pass.answer(Asked::Module(asks.given(module()?)), "", &cx, &asks),
+                kind::CHECK => pass.answer(Asked::Check(asks.given(module()?)), "", &cx, &asks),
+                kind::BEGIN => pass.answer(Asked::Begin(asks.given(module()?)), "", &cx, &asks),
+                kind::ON_FUNCTION => {
+                    let state = lock(&self.begun).get(&begun).cloned().ok_or_else(not_begun)?;
+                    pass.answer(Asked::OnFunction(&state, &function()?), global, &cx, &asks)
+                }
+                kind::END => {
+                    let state = lock(&self.begun).remove(&begun).ok_or_else(not_begun)?;
+                    let state = Arc::into_inner(state).ok_or_else(not_begun)?;
+                    pass.answer(Asked::End(state, &module()?), "", &cx, &asks)
+                }
+                other => Err(PassError::new(format_args!("its process does not know messages of kind {other}"))),
+            }
+        })();
+        let (mut answer, ship) = match result {
+            Ok(Answered::Nothing) => (Message::new(kind::DONE).number(tag::UNCHANGED, 1), None),
+            Ok(Answered::Function(function)) => (Message::new(kind::DONE), Some(Shipped::Function(function))),
+            Ok(Answered::Module(module)) => (Message::new(kind::DONE), Some(Shipped::Module(module))),
+            Ok(Answered::Begun(state)) => {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                lock(&self.begun).insert(number, Arc::new(state));
+                (Message::new(kind::DONE).number(tag::BEGUN, number), None)
+            }
+            Err(error) => (Message::new(kind::FAILED).error(&error), None),
+        };
+        for diagnostic in said.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            answer = answer.with(tag::DIAGNOSTIC, &diagnostic_bytes(&diagnostic));
+        }
+        for (statistic, n) in counts.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            answer = answer.with(tag::COUNT, &[&n.to_le_bytes()[..], statistic.as_bytes()].concat());
+        }
+        (answer, ship)
+    }
+}
+
+fn not_begun() -> PassError {
+    PassError::new("its process has not begun, or has ended")
+}
+
+/// The shipped part of an answer.
+enum Shipped {
+    Function(RArc<Function>),
+    Module(IRModule),
+}
+
+/// Why a file is not used here.
+fn refused(found: &Discovery, own: Option<&PathBuf>) -> Option<String> {
+    found.refused.iter().find(|refused| Some(&refused.path) == own).map(|refused| refused.refusal.to_string())
+}
+
+/// A member of a sequence as it crosses.
+fn step_bytes(step: &StepRec) -> Vec<u8> {
+    let options = step.options.as_slice();
+    [&(options.len() as u32).to_le_bytes()[..], options, step.pass.as_bytes()].concat()
+}
+
+/// The context that the host sent.
+fn context_of(bytes: &[u8]) -> Result<PassContext, PassError> {
+    let sent = SentContext::decode(bytes).map_err(PassError::new)?;
+    let config: BTreeMap<String, Value> = match sent.options() {
+        Value::Struct(entries) => entries.iter().cloned().collect(),
+        _ => BTreeMap::new(),
+    };
+    Ok(PassContext::new(Scope {
+        opt_level: sent.opt_level(),
+        required: sent.required().map(str::to_owned).collect(),
+        disabled: sent.disabled().map(str::to_owned).collect(),
+        config,
+        ..Scope::default()
+    }))
+}
+
+/// For a message that ships nothing.
+fn nothing(_: &mut Lane) -> Cow<'static, [u8]> {
+    Cow::Borrowed(&[])
+}
+
+/// The requests of a call to its host.
+struct Asks<'a> {
+    lane: &'a Mutex<Lane>,
+    /// The thread of the call.
+    thread: ThreadId,
+    /// The module before the pass, once it is here.
+    module: OnceLock<IRModule>,
+}
+
+impl Asks<'_> {
+    /// The module that the call was given, which is the one before the pass.
+    fn given(&self, module: IRModule) -> &IRModule {
+        self.module.get_or_init(|| module)
+    }
+
+    /// Sends something that has no answer.
+    fn tell(&self, message: &Message) {
+        let mut lane = lock(self.lane);
+        flush(&mut lane);
+        if lane.send(message, &[], &mut patient).is_err() {
+            relais_files::leave(LOST);
+        }
+    }
+
+    /// Sends something and what it ships, and returns the answer.
+    fn ask<'s>(&self, message: &Message, ship: impl FnOnce(&mut Lane) -> Cow<'s, [u8]>) -> Result<Message, PassError> {
+        let mut lane = lock(self.lane);
+        flush(&mut lane);
+        let ship = ship(&mut lane);
+        let sent = lane.send(message, &ship, &mut patient);
+        // Without its host, it has nothing to do.
+        let Ok(answer) = sent.and_then(|()| lane.receive(&mut patient)) else { relais_files::leave(LOST) };
+        if answer.has(tag::ERROR) { Err(answer.failure()) } else { Ok(answer) }
+    }
+
+    fn shipped(&self, answer: &Message) -> Result<IRModule, PassError> {
+        let unreadable = |error| PassError::new(format_args!("what the host sent cannot be read: {error}"));
+        lock(self.lane).exchange.module(&answer.ship).map_err(unreadable)
+    }
+}
+
+impl Outer for Asks<'_> {
+    fn module(&self) -> &IRModule {
+        self.module.get_or_init(|| {
+            let answer = self.ask(&Message::new(kind::ASK_MODULE), nothing);
+            answer.and_then(|answer| self.shipped(&answer)).unwrap_or_else(|error| panic!("{error}"))
+        })
+    }
+
+    fn get_pass(&self, name: &str, options: &[u8]) -> Result<u32, PassError> {
+        let message = Message::new(kind::GET_PASS).with(tag::NAME, name.as_bytes()).with(tag::BYTES, options);
+        Ok(self.ask(&message, nothing)?.get(tag::NUMBER) as u32)
+    }
+
+    fn run_pass(&self, id: u32, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        let message = Message::new(kind::RUN_PASS).number(tag::NUMBER, id.into());
+        let answer = self.ask(&message, |lane| Cow::Owned(lane.exchange.ship_module(module)))?;
+        if answer.has(tag::UNCHANGED) { Ok(None) } else { self.shipped(&answer).map(Some) }
+    }
+
+    fn enter_context(&self, settings: &[u8]) -> Result<PassContext, PassError> {
+        if thread::current().id() != self.thread {
+            let message = "a pass that is isolated enters contexts on the thread on which it is called";
+            return Err(PassError::with_kind(error_kind::HOST, message));
+        }
+        let answer = self.ask(&Message::new(kind::ENTER).with(tag::BYTES, settings), nothing)?;
+        context_of(answer.bytes(tag::CONTEXT))
+    }
+
+    fn leave_context(&self) -> Result<(), PassError> {
+        self.ask(&Message::new(kind::LEAVE), nothing).map(|_| ())
+    }
+}
+
+thread_local! {
+    /// The lane that this thread serves.
+    static CURRENT: RefCell<Option<Arc<Mutex<Lane>>>> = const { RefCell::new(None) };
+}
+
+/// The records of the log that the host was not handed yet.
+static LOGGED: Mutex<Vec<Message>> = Mutex::new(Vec::new());
+
+/// The most records that wait.
+const MOST_LOGGED: usize = 4096;
+
+/// Hands the records of the log to the host.
+fn flush(lane: &mut Lane) {
+    let logged = std::mem::take(&mut *lock(&LOGGED));
+    for message in logged {
+        if lane.send(&message, &[], &mut patient).is_err() {
+            relais_files::leave(LOST);
+        }
+    }
+}
+
+/// The logger of a worker: records go to the host, with the next message if a lane is not at hand.
+struct ToHost;
+
+impl log::Log for ToHost {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::max_level()
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let message = Message::new(kind::LOG)
+            .number(tag::LEVEL, record.level() as u64)
+            .with(tag::NAME, record.target().as_bytes())
+            .with(tag::TEXT, record.args().to_string().as_bytes());
+        let mut logged = lock(&LOGGED);
+        if logged.len() < MOST_LOGGED {
+            logged.push(message);
+        }
+        drop(logged);
+        // Records before a crash are not to be lost.
+        let at_hand = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
+        if let Some(lane) = at_hand
+            && let Ok(mut lane) = lane.try_lock()
+        {
+            flush(&mut lane);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn log_filter(level: u64) -> log::LevelFilter {
+    log::LevelFilter::iter().nth(usize::try_from(level).unwrap_or(usize::MAX)).unwrap_or(log::LevelFilter::Trace)
+}

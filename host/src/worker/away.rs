@@ -1,0 +1,30 @@
+//! A worker as the registry has it: in the place of a library.
+
+use super::{of_plugin::Worker, operators, passes::AwayPass};
+use crate::plugin::Away;
+use relais_plugin_api::{
+    boundary::{
+        abi::{CallEntry, EvalEntry, InferEntry, PassObject},
+        foreign::foreign_pass,
+    },
+    diagnostics::PassError,
+};
+use std::sync::Arc;
+
+impl Away for Worker {
+    fn create_pass(self: Arc<Self>, name: &str, options: &[u8]) -> Result<PassObject, PassError> {
+        AwayPass::create(self, name, options).map(foreign_pass)
+    }
+
+    fn infer(self: Arc<Self>, op: (&str, &str, u32)) -> Option<InferEntry> {
+        Some(operators::infer(&self, op))
+    }
+
+    fn eval(self: Arc<Self>, op: (&str, &str, u32)) -> Option<EvalEntry> {
+        Some(operators::eval(&self, op))
+    }
+
+    fn call_entry(self: Arc<Self>, part: u8, op: (&str, &str, u32), target: Option<&str>) -> Option<CallEntry> {
+        Some(operators::call_entry(&self, part, op, target))
+    }
+}

@@ -1,0 +1,21 @@
+//! Workers, on systems on which there are none.
+
+use super::WorkerSpec;
+use crate::plugin::Away;
+use relais_plugin_api::{boundary::abi::PassObject, diagnostics::PassError};
+use std::sync::Arc;
+
+/// The process of a plugin.
+pub(crate) struct Worker;
+
+impl Worker {
+    pub fn new(_: WorkerSpec) -> Self {
+        Self
+    }
+}
+
+impl Away for Worker {
+    fn create_pass(self: Arc<Self>, _: &str, _: &[u8]) -> Result<PassObject, PassError> {
+        Err(PassError::new("plugins cannot be isolated on this system").help("isolation is supported on Linux"))
+    }
+}

@@ -1,0 +1,59 @@
+//! Plugins in processes of their own: only bytes cross, which are copied and checked before they are used.
+//!
+//! A plugin that is isolated is opened by a worker, which is this program again, started by the host when something of the
+//! plugin is first needed. For each thread that calls the plugin there is a lane, a pair of connected sockets. A pass is called
+//! by a message with its argument as it is shipped (`docs/abi.md`), and may make the requests of any pass meanwhile. An answer
+//! over a socket, unlike one in shared memory, cannot change after it was checked.
+
+#[cfg(target_os = "linux")]
+mod away;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod lane;
+#[cfg(target_os = "linux")]
+mod message;
+#[cfg(target_os = "linux")]
+mod of_plugin;
+#[cfg(target_os = "linux")]
+mod operators;
+#[cfg(target_os = "linux")]
+mod passes;
+#[cfg(target_os = "linux")]
+mod process;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::Worker;
+#[cfg(target_os = "linux")]
+pub(crate) use {
+    lane::{Files, Lane, LaneError},
+    message::{LOST, Message, PROTOCOL, diagnostic_bytes, kind, tag},
+    of_plugin::Worker,
+    operators::failure,
+};
+
+use crate::{isolation::Isolation, plugin::DropFaults};
+use std::path::PathBuf;
+
+/// The plugin that a worker opens, and everything that it may use.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
+pub(crate) struct WorkerSpec {
+    /// The plugin's name.
+    pub plugin: String,
+    /// Its file; none if it is linked into the program.
+    pub file: Option<PathBuf>,
+    /// The SHA-256 that its file must have.
+    pub sha256: Option<String>,
+    /// The files of all plugins, whose operators it may use.
+    pub files: Vec<PathBuf>,
+    /// Whether linked plugins count.
+    pub is_linked: bool,
+    /// The target of the pipeline.
+    pub target: String,
+    /// The operators that are taken from a plugin: domain, name, plugin.
+    pub preferences: Vec<[String; 3]>,
+    /// Its limits.
+    pub isolation: Isolation,
+    /// Receives failures where no error can be returned.
+    pub faults: DropFaults,
+}

@@ -1,0 +1,364 @@
+//! The process of a worker, from its start to its end.
+
+use super::{
+    WorkerSpec,
+    lane::{Files, Lane, LaneError},
+    message::{LOST, Message, PROTOCOL, kind, tag},
+};
+use crate::{
+    isolation::{self, size_text},
+    plugin::{cut, escaped},
+};
+use relais_plugin_api::{boundary::logger, diagnostics::PassError};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, BufRead, BufReader, PipeReader, Read, Write},
+    os::{
+        fd::OwnedFd,
+        unix::{
+            net::UnixStream,
+            process::{CommandExt, ExitStatusExt},
+        },
+    },
+    process::{Child, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The last lines of standard error that are kept.
+const LINES: usize = 20;
+/// The most bytes of standard error that are passed on.
+const MOST_SAID: usize = 64 << 10;
+/// How long a process may take to end after its connection did.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may take to start and to open the plugin.
+const START: Duration = Duration::from_secs(60);
+
+/// A process that runs, or has.
+pub(crate) struct Process {
+    pub generation: u64,
+    child: Mutex<Child>,
+    /// The end of the control lane to which the host writes.
+    control: Mutex<Lane>,
+    idle: Mutex<Vec<(u64, Lane)>>,
+    next_lane: AtomicU64,
+    next_call: AtomicU64,
+    end: Mutex<Option<Arc<End>>>,
+    said: Arc<Written>,
+    crash: Mutex<PipeReader>,
+    memory: u64,
+}
+
+/// The output of a process on standard error.
+#[derive(Default)]
+struct Written {
+    /// The last lines.
+    lines: Mutex<VecDeque<String>>,
+    /// Whether it said that there was no memory for it.
+    lacked_memory: AtomicBool,
+}
+
+/// How a process ended.
+pub(crate) struct End {
+    /// In words.
+    pub how: String,
+    /// The last lines that it wrote to standard error.
+    pub lines: Vec<String>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Half of the machine's memory.
+fn usual_memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    (info.totalram as u64).saturating_mul(info.mem_unit.into()) / 2
+}
+
+impl Process {
+    /// Starts a worker, and has it open the plugin.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be started, or the plugin is refused there.
+    pub fn start(spec: &WorkerSpec, generation: u64) -> Result<Arc<Self>, PassError> {
+        let not_started = |error: io::Error| {
+            PassError::new(format_args!("the process of plugin `{}` cannot be started: {error}", spec.plugin))
+        };
+        let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
+        let (said, says) = io::pipe().map_err(not_started)?;
+        let (crash, crashes) = io::pipe().map_err(not_started)?;
+        let mut command = isolation::command().map_err(not_started)?;
+        command.stdin(OwnedFd::from(theirs)).stdout(says.try_clone().map_err(not_started)?).stderr(Stdio::from(says));
+        // A signal of the terminal is for the host, which ends its workers.
+        command.process_group(0);
+        if let Some(threads) = spec.isolation.threads {
+            command.env("RAYON_NUM_THREADS", threads.to_string());
+        }
+        let child = command.spawn().map_err(not_started)?;
+        drop(command);
+        let memory = spec.isolation.memory.unwrap_or_else(usual_memory);
+        let control = Lane::new(ours, Files::Refused, MOST_SAID as u64).map_err(not_started)?;
+        let written = Arc::new(Written::default());
+        pass_on(said, written.clone());
+        let this = Self {
+            generation,
+            child: Mutex::new(child),
+            control: Mutex::new(control),
+            idle: Mutex::default(),
+            next_lane: AtomicU64::new(1),
+            next_call: AtomicU64::new(1),
+            end: Mutex::new(None),
+            said: written,
+            crash: Mutex::new(crash),
+            memory,
+        };
+        this.open(spec, crashes.into())?;
+        Ok(Arc::new(this))
+    }
+
+    fn open(&self, spec: &WorkerSpec, crashes: OwnedFd) -> Result<(), PassError> {
+        let path = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
+        let mut open = Message::new(kind::OPEN)
+            .number(tag::PROTOCOL, PROTOCOL.into())
+            .with(tag::NAME, spec.plugin.as_bytes())
+            .number(tag::LINKED, spec.is_linked.into())
+            .number(tag::MEMORY, self.memory)
+            .number(tag::LOG_LEVEL, log::max_level() as u64);
+        for file in &spec.files {
+            open = open.with(tag::FILE, &path(file));
+        }
+        if let Some(file) = &spec.file {
+            open = open.with(tag::OWN_FILE, &path(file));
+        }
+        if let Some(sha256) = &spec.sha256 {
+            open = open.with(tag::SHA256, sha256.as_bytes());
+        }
+        if !spec.target.is_empty() {
+            open = open.with(tag::TARGET, spec.target.as_bytes());
+        }
+        for [domain, name, plugin] in &spec.preferences {
+            open = open.with(tag::PREFERENCE, [&**domain, name, plugin].join("\0").as_bytes());
+        }
+        open.files.push(File::from(crashes));
+        let mut watch = until(START, "it did not open the plugin");
+        let mut control = lock(&self.control);
+        let answer = control.send(&open, &[], &mut watch).and_then(|()| {
+            loop {
+                match control.receive(&mut watch)? {
+                    message if message.kind == kind::LOG => log(&message),
+                    message => return Ok(message),
+                }
+            }
+        });
+        drop(control);
+        match answer {
+            Ok(message) if message.kind == kind::OPENED => Ok(()),
+            Ok(message) if message.kind == kind::REFUSED => Err(message.failure()),
+            Ok(_) => Err(PassError::new("its process does not answer as one")),
+            Err(error) => {
+                let end = self.end(&error);
+                Err(end.error(&format!("the process of plugin `{}` ended while it was opened", spec.plugin)))
+            }
+        }
+    }
+
+    /// Returns an idle lane, or a new one, with its number.
+    ///
+    /// # Errors
+    /// Returns an error if the process is gone.
+    pub fn lane(&self) -> Result<(u64, Lane), LaneError> {
+        if let Some(lane) = lock(&self.idle).pop() {
+            return Ok(lane);
+        }
+        let (ours, theirs) = UnixStream::pair().map_err(|error| LaneError::Broken(error.to_string()))?;
+        let number = self.next_lane.fetch_add(1, Ordering::Relaxed);
+        let mut message = Message::new(kind::LANE).number(tag::NUMBER, number);
+        message.files.push(File::from(OwnedFd::from(theirs)));
+        self.tell(&message)?;
+        let lane = Lane::new(ours, Files::Refused, self.memory.saturating_mul(2));
+        Ok((number, lane.map_err(|error| LaneError::Broken(error.to_string()))?))
+    }
+
+    /// Returns a number that no other call has.
+    pub fn next_call(&self) -> u64 {
+        self.next_call.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes a lane back once its call has ended.
+    pub fn put_back(&self, lane: (u64, Lane)) {
+        lock(&self.idle).push(lane);
+    }
+
+    /// Sends a message that has no answer, and takes what came meanwhile.
+    pub fn tell(&self, message: &Message) -> Result<(), LaneError> {
+        lock(&self.control).send(message, &[], &mut until(PATIENCE, "it does not listen"))
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        // One lock after the other: who ends it takes them in the other order.
+        let has_end = lock(&self.end).is_some();
+        has_end || lock(&self.child).try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Ends it, if it has not ended by itself, and says how it did.
+    pub fn end(&self, why: &LaneError) -> Arc<End> {
+        if let Some(end) = &*lock(&self.end) {
+            return end.clone();
+        }
+        let mut child = lock(&self.child);
+        if let Some(end) = &*lock(&self.end) {
+            // Another thread has ended it meanwhile.
+            return end.clone();
+        }
+        let until = Instant::now() + if matches!(why, LaneError::Closed) { PATIENCE } else { Duration::ZERO };
+        let mut status = child.try_wait().ok().flatten();
+        while status.is_none() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+            status = child.try_wait().ok().flatten();
+        }
+        let by_itself = status;
+        let _ = child.kill();
+        if by_itself.is_none() {
+            let _ = child.wait();
+        }
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            // Processes that the plugin started, too.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        // Its last lines are on their way.
+        thread::sleep(Duration::from_millis(2));
+        let lines: Vec<String> = lock(&self.said.lines).iter().cloned().collect();
+        let how = match by_itself {
+            Some(status) => self.ended(status),
+            None => match why {
+                LaneError::Broken(why) => format!("its process broke the rules ({why}), and was ended"),
+                LaneError::Closed => "its process closed its connection, and was ended".into(),
+                LaneError::Stopped(why) => format!("{why}, and its process was ended"),
+            },
+        };
+        let end = Arc::new(End { how, lines });
+        *lock(&self.end) = Some(end.clone());
+        drop(child);
+        end
+    }
+
+    fn ended(&self, status: ExitStatus) -> String {
+        if self.said.lacked_memory.load(Ordering::Relaxed) && status.signal() == Some(libc::SIGABRT) {
+            return format!("its process wanted more memory than its limit of {}", size_text(self.memory));
+        }
+        match (status.signal(), status.code()) {
+            (Some(signal), _) => {
+                // The handler of the worker knows the address.
+                let mut text = [0; 4096];
+                let crash = lock(&self.crash);
+                let _ = rustix::io::ioctl_fionbio(&*crash, true);
+                let len = (&*crash).read(&mut text).unwrap_or(0);
+                let text = String::from_utf8_lossy(&text[..len]).into_owned();
+                let told = text.split_once(" ended the process (").and_then(|(_, rest)| rest.lines().next());
+                let told = told
+                    .and_then(|told| told.split_once(')'))
+                    .filter(|(told, _)| told.starts_with(signal_name(signal).as_str()));
+                // With the plugin whose code it was, if it was another one's.
+                let name = told.map_or_else(|| signal_name(signal), |(told, whose)| format!("{told}{whose}"));
+                format!("its process died: {}", escaped(&cut(&name)))
+            }
+            (None, Some(LOST)) => "its process lost its connection".into(),
+            (None, Some(status)) => format!("its process ended with status {status}"),
+            (None, None) => "its process ended".into(),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It ends when its connections do; what it started may not.
+        self.end(&LaneError::Stopped(String::new()));
+    }
+}
+
+impl End {
+    /// The failure of a pass, or of what `what` says.
+    pub fn error(&self, what: &str) -> PassError {
+        let message = if what.is_empty() { self.how.clone() } else { format!("{what}: {}", self.how) };
+        let error = PassError::new(message).code("worker-died");
+        match self.lines.is_empty() {
+            true => error,
+            false => error.with_note(format_args!("it wrote last:\n    {}", self.lines.join("\n    "))),
+        }
+    }
+}
+
+/// A watch that ends a wait after a time.
+fn until(time: Duration, what: &'static str) -> impl FnMut() -> Result<(), LaneError> {
+    let end = Instant::now() + time;
+    move || match Instant::now() < end {
+        true => Ok(()),
+        false => Err(LaneError::Stopped(format!("{what} within {} s", time.as_secs()))),
+    }
+}
+
+/// The name of a signal.
+fn signal_name(signal: i32) -> String {
+    let names = [
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGSYS, "SIGSYS"),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGXCPU, "SIGXCPU"),
+    ];
+    names.iter().find(|(number, _)| *number == signal).map_or_else(|| format!("signal {signal}"), |it| it.1.to_owned())
+}
+
+/// Hands a record of the log to the host's.
+pub(super) fn log(message: &Message) {
+    let level = logger::level(message.get(tag::LEVEL) as u8);
+    log::log!(target: &escaped(&cut(message.text(tag::NAME))), level, "{}", escaped(&cut(message.text(tag::TEXT))));
+}
+
+/// Passes on what a process writes, as far as it is not too much, and keeps the last lines.
+fn pass_on(said: PipeReader, written: Arc<Written>) {
+    let work = move || {
+        let mut left = MOST_SAID;
+        let mut said = BufReader::new(said);
+        loop {
+            let mut line = Vec::new();
+            match (&mut said).take(4096).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let text = String::from_utf8_lossy(&line);
+            let text = escaped(text.trim_end_matches('\n')).into_owned();
+            if left > text.len() {
+                left -= text.len() + 1;
+                // Nothing can be reported when standard error is closed.
+                let _ = writeln!(io::stderr(), "{text}");
+            } else if left > 0 {
+                left = 0;
+                let _ = writeln!(io::stderr(), "… (the rest of what it writes is left out)");
+            }
+            // As the standard library says it before it aborts.
+            if text.starts_with("memory allocation of ") {
+                written.lacked_memory.store(true, Ordering::Relaxed);
+            }
+            let mut lines = lock(&written.lines);
+            if lines.len() == LINES {
+                lines.pop_front();
+            }
+            lines.push_back(text);
+        }
+    };
+    let _ = thread::Builder::new().name("standard error of a worker".into()).spawn(work);
+}
