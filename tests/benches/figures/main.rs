@@ -9,6 +9,8 @@ mod checks;
 mod discovery;
 mod end_to_end;
 mod front_door;
+#[cfg(target_os = "linux")]
+mod isolation;
 mod manager;
 mod models;
 mod passes;
@@ -24,7 +26,7 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 11] = [
+const PARTS: &[(&str, fn())] = &[
     ("analyses", analyses::run),
     ("boundary", boundary::calls),
     ("records", boundary::records),
@@ -33,6 +35,8 @@ const PARTS: [(&str, fn()); 11] = [
     ("discovery", discovery::run),
     ("end-to-end", end_to_end::run),
     ("front-door", front_door::run),
+    #[cfg(target_os = "linux")]
+    ("isolation", isolation::run),
     ("manager", manager::run),
     ("passes", passes::run),
     ("rules", rules::run),
@@ -40,7 +44,7 @@ const PARTS: [(&str, fn()); 11] = [
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    for (name, run) in PARTS {
+    for &(name, run) in PARTS {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             run();
             println!();

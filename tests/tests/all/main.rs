@@ -28,6 +28,7 @@ mod gradients;
 mod graph_loops;
 mod guide_to_c;
 mod instruments_from_plugins;
+mod isolated;
 mod judged_rules;
 mod keep;
 mod kernel_edges;

@@ -202,6 +202,26 @@ fn what_is_wrong_with_a_plugins_pipelines_is_told_by_check_and_by_those_that_use
 }
 
 #[test]
+fn an_analysis_of_two_plugins_is_a_conflict_until_a_file_chooses() {
+    let here = here("clash-of-analyses", &["guide", "rules"]);
+    let steps = "steps = [{ pass = \"acme.AskByName\", options = { name = \"acme.Depth\" } }]\n";
+    let run_with = |plugins: &str| {
+        fs::write(here.join("p.toml"), format!("{steps}{plugins}")).unwrap();
+        run(&here, "-v -p p.toml --no-reproducer")
+    };
+    let said = run_with("").expect_failure().stderr;
+    assert!(said.contains("analysis `acme.Depth` is provided more than once"), "{said}");
+    for (plugin, other) in [("acme-guide", "acme-rules"), ("acme-rules", "acme-guide")] {
+        let said =
+            run_with(&format!("[plugins]\n{plugin} = {{ analyses = [\"acme.Depth\"] }}\n")).expect_success().stderr;
+        assert!(said.contains("acme.Depth: ") && said.contains("numbers in `depth`"), "{said}");
+        let said = relais(&here, "pipeline print p.toml").expect_success().stdout;
+        assert!(said.contains(&format!("\"{plugin}\" = {{ version = \"*\", analyses = [\"acme.Depth\"] }}")), "{said}");
+        assert!(!said.contains(other), "{said}");
+    }
+}
+
+#[test]
 fn a_name_of_two_plugins_is_a_conflict_until_a_file_chooses() {
     let here = here("clash", &["tidy", "untidy"]);
     let said = run(&here, "-q -p tidy.All").expect_failure().stderr;

@@ -20,6 +20,11 @@ fn at(place: &str) {
         Some(":panic") => panic!("told to panic"),
         Some(":print") => println!("printed at {place}"),
         Some(":wait") => wait(),
+        Some(":eat") => eat(),
+        Some(":log") => loop {
+            log::error!("still there");
+        },
+        Some(":chatter") => (0..200_000).for_each(|n| eprintln!("\u{1b}[31mline {n}\u{7}")),
         #[cfg(unix)]
         Some(way) => unix::quit(way),
         _ => {}
@@ -37,7 +42,56 @@ mod unix {
             ":_exit-in-thread" => start(_exit),
             ":_exit-in-handler" => interrupt_allocation(),
             ":fork" => fork_and_wait(),
+            ":babble" => babble(),
+            ":close" => close_all(),
+            ":stop" => send_itself(19),
+            ":kill" => send_itself(9),
+            ":leave-child" => leave_child(),
             _ => {}
+        }
+    }
+
+    /// Writes to each connection that the process has.
+    fn babble() {
+        unsafe extern "C" {
+            fn send(socket: i32, bytes: *const u8, len: usize, flags: i32) -> isize;
+        }
+        let nonsense = [b'x'; 4096];
+        for descriptor in 3..256 {
+            // SAFETY: the bytes are there; what is no connection is refused.
+            unsafe { send(descriptor, nonsense.as_ptr(), nonsense.len(), 0x40) };
+        }
+    }
+
+    /// Closes whatever is open.
+    fn close_all() {
+        unsafe extern "C" {
+            fn close(descriptor: i32) -> i32;
+        }
+        for descriptor in 3..256 {
+            // SAFETY: none: others use them.
+            unsafe { close(descriptor) };
+        }
+    }
+
+    /// Sends its process a signal.
+    fn send_itself(signal: i32) {
+        unsafe extern "C" {
+            fn kill(process: i32, signal: i32) -> i32;
+            fn getpid() -> i32;
+        }
+        // SAFETY: it may be called at any time.
+        unsafe { kill(getpid(), signal) };
+    }
+
+    /// Leaves a child running, and ends.
+    fn leave_child() {
+        // SAFETY: the child calls nothing but functions that it may call.
+        unsafe {
+            if fork() == 0 {
+                std::thread::sleep(std::time::Duration::from_secs(60));
+            }
+            _exit(3);
         }
     }
 
@@ -135,6 +189,15 @@ impl Drop for PanicsWhenDropped {
         }
         let _again = Again;
         panic!("told to panic");
+    }
+}
+
+/// Takes all the memory that there is.
+fn eat() {
+    let mut all = Vec::new();
+    loop {
+        all.push(vec![1_u8; 64 << 20]);
+        std::hint::black_box(&all);
     }
 }
 

@@ -1,0 +1,246 @@
+//! Plugins in processes of their own: whatever they do, the run goes on, names them, and computes the same.
+#![cfg(target_os = "linux")]
+
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{Run, command, files, folder},
+    venv::{every, models},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+const MODEL: &str = r#"def @main(%x: Tensor[(2,), float32]) -> (%y, %z) #[opset = {"": 17, "quit": 1}, ir_version = 9] {
+  %w = const(float32, (2), [1.0, 2.0]);
+  %a = quit::Same(%w);
+  %y = Add(%x, %a);
+  %z = Identity(%x);
+  (%y, %z)
+}
+"#;
+
+static QUITTER: LazyLock<PathBuf> = LazyLock::new(|| plugin("quitter"));
+
+const PASSES: &str = "quit.Module,quit.Function,quit.Sequence,quit.Rewrite,InferType,FoldConstant";
+
+/// Runs all that the plugin has in a process of its own, quits at a place, and returns what was said, and the files.
+fn quit(name: &str, at: &str, limits: &str, more: &[&str]) -> (Run, Vec<String>) {
+    let here = folder(&format!("isolated-{name}"));
+    fs::write(here.join("m.relay"), MODEL).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "--no-reproducer"]);
+    run.arg("--plugin").arg(&*QUITTER).args(["--isolate", &format!("quitter{limits}"), "--passes", PASSES]).args(more);
+    (Run::of(run.env("RELAIS_TEST_QUIT", at)), files(&here))
+}
+
+/// Runs all that the plugin has, in this process and in one of its own.
+fn both(place: &str) -> [String; 2] {
+    let here = folder("isolated-both");
+    fs::write(here.join("m.relay"), MODEL).unwrap();
+    [&[][..], &["--isolate", "quitter"]].map(|arguments| {
+        let mut run = command();
+        run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "--plugin"]);
+        run.arg(&*QUITTER).args(["--passes", PASSES]).args(arguments);
+        Run::of(run.env("RELAIS_TEST_QUIT", place)).expect_success();
+        fs::read_to_string(here.join("out.relay")).unwrap()
+    })
+}
+
+#[test]
+fn a_plugin_that_does_no_harm_computes_the_same() {
+    let [here, away] = both("");
+    assert_eq!(here, away);
+    // The call of the plugin's operator was evaluated by its evaluator, the other one took its place and is typed.
+    assert!(!away.contains("quit::Same") && away.contains("quit::Defined(%x)"), "{away}");
+}
+
+/// The places where code of the plugin runs, and what messages call them.
+const PLACES: [(&str, &str); 8] = [
+    ("check", "pass `quit.Module`"),
+    ("module", "pass `quit.Module`"),
+    ("function", "pass `quit.Function`"),
+    ("steps", "`quit.Sequence`"),
+    ("rewrite", "pass `quit.Rewrite`"),
+    ("infer", "quit::Same"),
+    ("eval", "quit::Same"),
+    ("verify", "pass `quit.Rewrite`"),
+];
+
+#[test]
+fn a_plugin_that_ends_its_process_is_named_wherever_it_does() {
+    for (place, named) in PLACES {
+        for (way, how) in [
+            ("exit", "its process ended with status 0"),
+            ("_exit", "its process ended with status 0"),
+            ("abort", "its process died: SIGABRT"),
+            ("segv", "its process died: SIGSEGV at address 0x40"),
+            ("overflow", "its process died: SIG"),
+            ("kill", "its process died: SIGKILL"),
+            ("leave-child", "its process ended with status 3"),
+        ] {
+            if every() != 1 && place != "function" && !matches!(way, "_exit" | "segv") {
+                continue;
+            }
+            let (run, files) = quit("ends", &format!("{place}:{way}"), "", &[]);
+            let said = format!("{place}:{way}: {}{}", run.stdout, run.stderr);
+            assert_eq!(run.status, Some(1), "{said}");
+            assert!(run.stderr.contains(how) && run.stderr.contains(named), "{said}");
+            assert_eq!(files, ["m.relay"], "{said}");
+        }
+    }
+}
+
+#[test]
+fn limits_are_kept() {
+    let (run, files) = quit("memory", "module:eat", ":memory=512MiB", &[]);
+    assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{}", run.stderr);
+    assert!(run.stderr.contains("its process wanted more memory than its limit of 512 MiB"), "{}", run.stderr);
+    for way in ["sleep", "stop"] {
+        let (run, files) = quit("seconds", &format!("function:{way}"), ":pass-seconds=1", &[]);
+        assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{way}: {}", run.stderr);
+        // A process that stops does so a moment after it was told to.
+        let pass = if way == "sleep" { "pass `quit.Function`" } else { "pass `quit." };
+        let told = " of plugin `quitter` 0.2.0 failed: it took longer than 1 s, and its process was ended";
+        assert!(run.stderr.contains(pass), "{way}: {}", run.stderr);
+        assert!(run.stderr.contains(told), "{way}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_budget_ends_a_process_that_does_not_stop() {
+    let (run, files) = quit("budget", "module:sleep", "", &["--instrument", "budget:pass_seconds=0.1"]);
+    assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{}", run.stderr);
+    assert!(run.stderr.contains("over-budget") && run.stderr.contains("pass `quit.Module`"), "{}", run.stderr);
+}
+
+#[test]
+fn a_process_that_breaks_the_rules_is_ended() {
+    for (way, how) in [("babble", "what it sent is not a message"), ("close", "its process lost its connection")] {
+        let (run, files) = quit("rules", &format!("function:{way}"), "", &[]);
+        assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{way}: {}", run.stderr);
+        assert!(run.stderr.contains(how) && run.stderr.contains("pass `quit.Function`"), "{way}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_last_lines_of_a_process_are_shown_without_control_characters() {
+    let (run, _) = quit("chatter", "module:chatter", "", &[]);
+    let run = run.expect_success();
+    assert!(run.stderr.contains("\\u{1b}[31mline 0\\u{7}") && !run.stderr.contains('\u{1b}'), "{}", run.stderr);
+    assert!(run.stderr.contains("the rest of what it writes is left out") && run.stderr.len() < 100 << 10);
+    let (run, _) = quit("panics", "function:panic-twice", "", &[]);
+    assert!(run.stderr.contains("it wrote last:") && run.stderr.contains("aborting"), "{}", run.stderr);
+}
+
+#[test]
+fn under_the_policy_skip_a_process_is_started_again_as_often_as_it_may_be() {
+    let pipeline = |restarts: u32| {
+        let here = folder("isolated-restarts");
+        fs::write(here.join("m.relay"), MODEL).unwrap();
+        let steps = ["quit.Function"; 4].map(|pass| format!("\"{pass}\"")).join(", ");
+        let text = format!(
+            "steps = [{steps}]\non_failure = \"skip\"\n[plugins]\nquitter = {{ isolate = {{ restarts = {restarts} }} }}\n"
+        );
+        fs::write(here.join("p.toml"), text).unwrap();
+        let mut run = command();
+        run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "-p", "p.toml", "--allow-writable-plugins"]);
+        run.args(["--no-reproducer", "--plugin"]).arg(&*QUITTER).env("RELAIS_TEST_QUIT", "function:segv");
+        Run::of(&mut run)
+    };
+    let run = pipeline(1);
+    let died = |run: &Run| run.stderr.matches("its process died: SIGSEGV at address 0x40").count();
+    assert_eq!(died(&run), 2, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("its process is not started again after 2 deaths").count(), 2, "{}", run.stderr);
+    assert_eq!(died(&pipeline(9)), 4);
+}
+
+#[test]
+fn what_cannot_be_isolated_or_limited_is_a_fault() {
+    let fault = |isolate: &str| {
+        let mut run = command();
+        run.args(["run", "m.relay", "-o", "out.relay", "--no-plugins", "--isolate", isolate]);
+        let here = folder("isolated-faults");
+        fs::write(here.join("m.relay"), MODEL).unwrap();
+        Run::of(run.current_dir(here)).stderr
+    };
+    let said = fault("relais-grap");
+    assert!(said.contains("there is no plugin `relais-grap` to isolate") && said.contains("`relais-graph`"), "{said}");
+    let said = fault("relais-graph:memory=much");
+    assert!(said.contains("`much` is not a size, such as `1GiB`"), "{said}");
+    let said = fault("all:cores=2");
+    assert!(said.contains("there is no limit `cores`; there are memory, pass_seconds, threads, restarts"), "{said}");
+}
+
+/// The result of the default pipeline, here and with all plugins in processes of their own.
+fn optimised(model: &Path, name: &str) -> [Vec<u8>; 2] {
+    let here = folder(&format!("isolated-{name}"));
+    [&[][..], &["--isolate", "all"]].map(|arguments| {
+        let out = here.join("out.onnx");
+        Run::of(command().arg("run").arg(model).arg("-o").arg(&out).args(["-q", "-O3"]).args(arguments))
+            .expect_success();
+        fs::read(out).unwrap()
+    })
+}
+
+#[test]
+fn passes_that_run_passes_in_parallel_loops_come_to_an_end() {
+    let here = folder("isolated-loops");
+    fs::write(here.join("m.relay"), MODEL.replace("quit::Same(%w)", "Abs(%w)").replace(", \"quit\": 1", "")).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "--plugin"]);
+    run.arg(plugin("rules")).args(["--isolate", "acme-rules:pass-seconds=60", "--passes", "acme.AskTwice"]);
+    Run::of(&mut run).expect_success();
+}
+
+#[test]
+fn a_limit_of_time_holds_while_a_process_talks() {
+    let (run, files) = quit("talks", "module:log", ":pass-seconds=1", &[]);
+    assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{}", run.stderr);
+    assert!(run.stderr.contains("it took longer than 1 s, and its process was ended"), "{}", run.stderr);
+}
+
+#[test]
+fn a_pass_that_panics_when_it_is_dropped_fails_the_run() {
+    let (run, files) = quit("drops", "options-drop:panic", "", &[]);
+    assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{}", run.stderr);
+    assert!(run.stderr.contains("told to panic"), "{}", run.stderr);
+}
+
+#[test]
+fn models_come_out_byte_for_byte() {
+    let step = if every() == 1 { 1 } else { 3 };
+    for folder in ["light", "made"] {
+        let all = fs::read_dir(models().folder.join(folder)).unwrap();
+        let mut all: Vec<PathBuf> = all.map(|entry| entry.unwrap().path().join("model.onnx")).collect();
+        all.retain(|model| model.is_file());
+        all.sort();
+        for model in all.iter().step_by(if folder == "light" { step } else { step * 16 }) {
+            let [here, away] = optimised(model, "models");
+            assert!(here == away, "{}", model.display());
+        }
+    }
+}
+
+#[test]
+fn filetests_say_the_same_when_all_plugins_are_isolated() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
+    let folders =
+        if every() == 1 { vec![tests] } else { ["FuseOps", "Hoist", "LowerMain"].map(|it| tests.join(it)).into() };
+    for folder in folders {
+        let said = |isolate: &str| {
+            let mut run = command();
+            Run::of(run.arg("filetest").arg(&folder).env("RELAIS_ISOLATE", isolate))
+        };
+        let [here, away] = [said(""), said("all")];
+        assert_eq!((here.status, &here.stdout), (away.status, &away.stdout), "{}", away.stderr);
+        assert!(away.stdout.contains(" cases: "), "{}", away.stdout);
+        // It is what the variable asks for.
+        let refused = said("relais-grph").expect_failure().stderr;
+        assert!(
+            refused.contains("there is no plugin `relais-grph` to isolate; did you mean `relais-graph`?"),
+            "{refused}"
+        );
+    }
+}
