@@ -24,6 +24,8 @@ use std::{
 
 /// The most diagnostics of a call, and the most bytes of them.
 const MOST_SAID: (usize, usize) = (64 << 10, 8 << 20);
+/// The most counts of a call.
+const MOST_COUNTS: usize = 1024;
 /// How long a call may go on after it was told to end.
 const GRACE: Duration = Duration::from_millis(250);
 
@@ -443,9 +445,10 @@ impl Turn<'_, '_> {
             }
             self.call.diagnostic(diagnostic_of(field.bytes).map_err(lied)?.into_rec());
         }
+        let mut n_counts = 0;
         for field in message.all(tag::COUNT) {
-            self.n_said += 1;
-            if self.n_said > MOST_SAID.0 {
+            n_counts += 1;
+            if n_counts > MOST_COUNTS {
                 return Err(lied("it counted too much"));
             }
             let (n, statistic) = field.bytes.split_at_checked(8).ok_or_else(|| lied("a count is none"))?;

@@ -35,6 +35,8 @@ use std::{
 const LINES: usize = 20;
 /// The most bytes of standard error that are passed on.
 const MOST_SAID: usize = 64 << 10;
+/// The most records that it logs while it opens the plugin.
+const MOST_LOGGED: usize = 4096;
 /// How long a process may take to end after its connection did.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long it may take to start and to open the plugin.
@@ -150,12 +152,13 @@ impl Process {
         let mut watch = until(START, "it did not open the plugin");
         let mut control = lock(&self.control);
         let answer = control.send(&open, &[], &mut watch).and_then(|()| {
-            loop {
+            for _ in 0..MOST_LOGGED {
                 match control.receive(&mut watch)? {
                     message if message.kind == kind::LOG => log(&message),
                     message => return Ok(message),
                 }
             }
+            Err(LaneError::Broken("it logs without end".into()))
         });
         drop(control);
         match answer {
