@@ -1,6 +1,6 @@
 //! How plugins are isolated: the limits of their processes, and the program that these are.
 
-use std::{fmt, io, process::Command, str::FromStr, sync::OnceLock};
+use std::{io, process::Command, str::FromStr, sync::OnceLock};
 
 /// How a plugin is isolated: the limits of its process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,20 +79,6 @@ impl FromStr for Isolation {
     }
 }
 
-/// As [`FromStr`] reads it; nothing for the defaults.
-impl fmt::Display for Isolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { memory, pass_seconds, threads, restarts } = *self;
-        let limits = [
-            memory.map(|bytes| format!("memory={}", size_text(bytes).trim_end_matches(" bytes").replace(' ', ""))),
-            pass_seconds.map(|seconds| format!("pass-seconds={seconds}")),
-            threads.map(|threads| format!("threads={threads}")),
-            (restarts != Self::default().restarts).then(|| format!("restarts={restarts}")),
-        ];
-        f.write_str(&limits.into_iter().flatten().collect::<Vec<_>>().join(","))
-    }
-}
-
 /// The units of sizes.
 const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1)];
 
@@ -153,9 +139,9 @@ mod tests {
         let text = "memory=1GiB,pass-seconds=60,threads=2,restarts=0";
         let isolation: Isolation = text.parse().unwrap();
         assert_eq!((isolation.memory, isolation.pass_seconds), (Some(1 << 30), Some(60)));
-        assert_eq!(isolation.to_string(), text);
+        assert_eq!(isolation.toml(), "memory = \"1 GiB\", pass_seconds = 60, threads = 2, restarts = 0");
         assert_eq!("".parse(), Ok(Isolation::default()));
-        assert_eq!(Isolation::default().to_string(), "");
+        assert_eq!(Isolation::default().toml(), "");
         for (wrong, why) in [
             ("memory", "`memory` is not a limit, such as `memory=1GiB`"),
             ("memory=0", "`0` is not a size, such as `1GiB`"),

@@ -1,13 +1,16 @@
 //! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
 
+mod logger;
+
 use crate::{
     loaded::{Answered, Asked, Outer, PassHandle},
     pass::{PassContext, Remarks, RunCx, Scope},
     plugin::{Discovery, Policy, WritableFiles, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
-    worker::{Files, LOST, Lane, LaneError, Message, PROTOCOL, diagnostic_bytes, failure, kind, tag},
+    worker::{Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, tag},
 };
 use abi_stable::std_types::RArc;
+use logger::{flush, lock, log_filter, patient, serves};
 use relais_plugin_api::{
     boundary::abi::{BegunObject, StepRec, error_kind, operator_part},
     context::PassContext as SentContext,
@@ -24,7 +27,6 @@ use rustix::{
 };
 use std::{
     borrow::Cow,
-    cell::RefCell,
     collections::{BTreeMap, HashMap},
     ffi::OsString,
     fs::File,
@@ -35,20 +37,11 @@ use std::{
     path::PathBuf,
     process::ExitCode,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, ThreadId},
 };
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A host is waited for as long as it lives.
-fn patient() -> Result<(), LaneError> {
-    Ok(())
-}
 
 /// The state of this process.
 struct Server {
@@ -171,7 +164,7 @@ impl Server {
             return Err(PassError::new("the worker is of another version than its host"));
         }
         log::set_max_level(log_filter(message.get(tag::LOG_LEVEL)));
-        let _ = log::set_logger(&ToHost);
+        logger::install();
         if let Some(crashes) = message.files.pop() {
             tell_crashes_to(crashes.into());
         }
@@ -229,18 +222,17 @@ impl Server {
     /// Serves one lane until it is closed.
     fn lane(&self, lane: Lane, call: &LaneCall) {
         let lane = Arc::new(Mutex::new(lane));
-        CURRENT.set(Some(lane.clone()));
-        let mut pool: Option<Option<Arc<rayon::ThreadPool>>> = None;
+        serves(lane.clone());
+        let mut pool = None;
         loop {
             let message = lock(&lane).receive(&mut patient);
             let Ok(message) = message else { return };
             if message.has(tag::CALL) {
                 call.begin(message.get(tag::CALL));
+                // A pass that waits for one on another lane keeps the threads of its own loops.
+                pool = pool.or_else(|| rayon::ThreadPoolBuilder::new().build().ok());
             }
-            // A pass that waits for one on another lane keeps the threads of its own loops.
-            let threads = || rayon::ThreadPoolBuilder::new().build().map(Arc::new).ok();
-            let pool = pool.get_or_insert_with(threads).clone();
-            let (answer, ship) = self.answer(&message, &lane, (&call.is_cancelled, pool.as_deref()));
+            let (answer, ship) = self.answer(&message, &lane, (&call.is_cancelled, pool.as_ref()));
             let mut lane = lock(&lane);
             flush(&mut lane);
             let ship = ship.map(|ship| match ship {
@@ -555,59 +547,4 @@ impl Outer for Asks<'_> {
     fn leave_context(&self) -> Result<(), PassError> {
         self.ask(&Message::new(kind::LEAVE), nothing).map(|_| ())
     }
-}
-
-thread_local! {
-    /// The lane that this thread serves.
-    static CURRENT: RefCell<Option<Arc<Mutex<Lane>>>> = const { RefCell::new(None) };
-}
-
-/// The records of the log that the host was not handed yet.
-static LOGGED: Mutex<Vec<Message>> = Mutex::new(Vec::new());
-
-/// The most records that wait.
-const MOST_LOGGED: usize = 4096;
-
-/// Hands the records of the log to the host.
-fn flush(lane: &mut Lane) {
-    let logged = std::mem::take(&mut *lock(&LOGGED));
-    for message in logged {
-        if lane.send(&message, &[], &mut patient).is_err() {
-            relais_files::leave(LOST);
-        }
-    }
-}
-
-/// The logger of a worker: records go to the host, with the next message if a lane is not at hand.
-struct ToHost;
-
-impl log::Log for ToHost {
-    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.level() <= log::max_level()
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        let message = Message::new(kind::LOG)
-            .number(tag::LEVEL, record.level() as u64)
-            .with(tag::NAME, record.target().as_bytes())
-            .with(tag::TEXT, record.args().to_string().as_bytes());
-        let mut logged = lock(&LOGGED);
-        if logged.len() < MOST_LOGGED {
-            logged.push(message);
-        }
-        drop(logged);
-        // Records before a crash are not to be lost.
-        let at_hand = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
-        if let Some(lane) = at_hand
-            && let Ok(mut lane) = lane.try_lock()
-        {
-            flush(&mut lane);
-        }
-    }
-
-    fn flush(&self) {}
-}
-
-fn log_filter(level: u64) -> log::LevelFilter {
-    log::LevelFilter::iter().nth(usize::try_from(level).unwrap_or(usize::MAX)).unwrap_or(log::LevelFilter::Trace)
 }

@@ -16,15 +16,15 @@ impl Away for Worker {
         AwayPass::create(self, name, options).map(foreign_pass)
     }
 
-    fn infer(self: Arc<Self>, op: (&str, &str, u32)) -> Option<InferEntry> {
-        Some(operators::infer(&self, op))
+    fn infer(self: Arc<Self>, _: (&str, &str, u32)) -> Option<InferEntry> {
+        Some(operators::infer(&self))
     }
 
-    fn eval(self: Arc<Self>, op: (&str, &str, u32)) -> Option<EvalEntry> {
-        Some(operators::eval(&self, op))
+    fn eval(self: Arc<Self>, _: (&str, &str, u32)) -> Option<EvalEntry> {
+        Some(operators::eval(&self))
     }
 
-    fn call_entry(self: Arc<Self>, part: u8, op: (&str, &str, u32), target: Option<&str>) -> Option<CallEntry> {
-        Some(operators::call_entry(&self, part, op, target))
+    fn call_entry(self: Arc<Self>, part: u8, _: (&str, &str, u32), _: Option<&str>) -> Option<CallEntry> {
+        Some(operators::call_entry(&self, part))
     }
 }

@@ -110,7 +110,8 @@ impl Lane {
     /// Returns an error if the other end is gone, or `watch` ends the wait.
     pub fn send(&mut self, message: &Message, ship: &[u8], watch: &mut Watch<'_>) -> Result<(), LaneError> {
         let (kind, mut fields) = (message.kind, message.fields.clone());
-        let (shared, blobs, mapped) = shared_after(&self.exchange, self.told);
+        // No host takes files of a worker.
+        let (shared, blobs, mapped) = shared_after(&self.exchange, self.told, self.files == Files::Refused);
         self.told = self.exchange.shared().len();
         push_field(&mut fields, tag::SHIP, &(ship.len() as u64).to_le_bytes());
         fields.extend_from_slice(&shared);
@@ -191,18 +192,15 @@ impl Lane {
         let n_ship = usize::try_from(message.get(tag::SHIP)).map_err(|_| broken())?;
         let (ship, mut rest) = body.split_at_checked(n_ship).ok_or_else(broken)?;
         let mut shared = Vec::new();
-        for field in message.all(tag::SHARED).chain(message.all(tag::SHARED_FILE)) {
-            let _ = field.u64().map_err(|_| broken())?;
-        }
         let mut mapped = received.drain(received.len() - message.all(tag::SHARED_FILE).count().min(received.len())..);
         for field in Fields::new(&message.fields).map_while(Result::ok) {
             match field.tag {
                 tag::SHARED => {
                     let len = field.u64().ok().and_then(|len| usize::try_from(len).ok()).ok_or_else(broken)?;
-                    // Nothing else has results; and all results of a call are what fits into the memory of a process.
+                    // Nothing else has results, and those of a call fit into the memory of a process.
                     let is_result = self.files == Files::Taken || matches!(about, kind::DONE | kind::RUN_PASS);
                     self.kept = self.kept.saturating_add(len as u64 + OF_BLOB);
-                    if !is_result || self.kept > self.most {
+                    if !is_result || self.kept > self.most.saturating_mul(2) {
                         return Err(LaneError::Broken(format!("it sent {} bytes of tensors", self.kept)));
                     }
                     let (bytes, after) = rest.split_at_checked(len).ok_or_else(broken)?;
@@ -292,9 +290,10 @@ impl Lane {
 
     /// Whether so much is shared that both ends do better with a new lane.
     pub fn is_full(&self) -> bool {
-        const ROOM: usize = 256 << 20;
+        const ROOM: u64 = 256 << 20;
         let own = |blob: &&Blob| blob.file().is_none();
-        self.exchange.shared().iter().filter(own).map(|blob| blob.len()).sum::<usize>() > ROOM
+        let shared: u64 = self.exchange.shared().iter().filter(own).map(|blob| blob.len() as u64).sum();
+        shared.max(self.kept) > ROOM.min(self.most)
     }
 }
 

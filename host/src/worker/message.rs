@@ -225,11 +225,12 @@ impl Message {
     }
 }
 
-/// The fields about bytes that the other side has to be told of, these bytes, and the files.
-pub fn shared_after(exchange: &Exchange, told: usize) -> (Vec<u8>, Vec<Blob>, Vec<File>) {
+/// The fields about bytes that the other side has to be told of, these bytes, and files in the place of bytes if `maps` allows
+/// that.
+pub fn shared_after(exchange: &Exchange, told: usize, maps: bool) -> (Vec<u8>, Vec<Blob>, Vec<File>) {
     let (mut fields, mut blobs, mut files) = (Vec::new(), Vec::new(), Vec::new());
     for blob in &exchange.shared()[told..] {
-        let file = (files.len() < MAX_FILES).then(|| mapped_file(blob)).flatten();
+        let file = (maps && files.len() < MAX_FILES).then(|| mapped_file(blob)).flatten();
         match file {
             Some(file) => {
                 push_field(&mut fields, tag::SHARED_FILE, &(blob.len() as u64).to_le_bytes());

@@ -16,9 +16,6 @@ use relais_plugin_api::{
 };
 use std::sync::{Arc, Weak};
 
-/// An operator: domain, name, first version; and the target of an addition, or nothing.
-pub(super) type Operator = [String; 4];
-
 /// How an operator's function failed, as it crosses.
 pub(crate) mod failure {
     /// The call is wrong.
@@ -29,13 +26,13 @@ pub(crate) mod failure {
     pub const BROKEN: u64 = 2;
 }
 
-/// Asks about a call. Entries stay in memory, and so do not keep the process.
-fn ask(worker: &Weak<Worker>, part: u8, op: &Operator, call: &Function, cx: RequestCx<'_>) -> Result<Asked, OpError> {
+/// Asks about a call, which names its operator: the process knows the same plugins, and the same choices among them. Entries
+/// stay in memory, and so do not keep the process.
+fn ask(worker: &Weak<Worker>, part: u8, call: &Function, cx: RequestCx<'_>) -> Result<Asked, OpError> {
     let gone = || OpError::broken("the process of its plugin has ended");
     let worker = worker.upgrade().ok_or_else(gone)?;
     let mut held = worker.held().map_err(OpError::broken)?;
-    let message =
-        Message::new(kind::OPERATOR).number(tag::NUMBER, part.into()).with(tag::NAME, op.join("\0").as_bytes());
+    let message = Message::new(kind::OPERATOR).number(tag::NUMBER, part.into());
     let process = held.process.clone();
     let answer = held.lane().and_then(|lane| {
         let sent = lane.exchange.ship_function(call);
@@ -58,7 +55,7 @@ fn ask(worker: &Weak<Worker>, part: u8, op: &Operator, call: &Function, cx: Requ
         true => None,
         false => {
             let lane = held.lane().map_err(OpError::broken)?;
-            let read = lane.exchange.function_back(&answer.ship, (call, &sent), |_| {});
+            let read = lane.exchange.answer(&answer.ship, (call, &sent));
             Some(read.map_err(|error| {
                 process.end(&LaneError::Broken(error.to_string()));
                 OpError::lied(format_args!("its answer cannot be read: {error}"))
@@ -77,32 +74,24 @@ struct Asked {
 fn answers_by_functions(
     worker: &Arc<Worker>,
     part: u8,
-    op: Operator,
 ) -> impl Fn(&Function, RequestCx<'_>) -> Result<Function, OpError> + Send + Sync + use<> {
     let worker = Arc::downgrade(worker);
-    move |call, cx| {
-        let function = ask(&worker, part, &op, call, cx)?.function;
-        function.ok_or_else(|| OpError::lied("it gave no function"))
-    }
-}
-
-fn operator((domain, name, since): (&str, &str, u32), target: &str) -> Operator {
-    [domain.to_owned(), name.to_owned(), since.to_string(), target.to_owned()]
+    move |call, cx| ask(&worker, part, call, cx)?.function.ok_or_else(|| OpError::lied("it gave no function"))
 }
 
 /// The type relation of an operator.
-pub(super) fn infer(worker: &Arc<Worker>, op: (&str, &str, u32)) -> InferEntry {
-    foreign_infer(Box::new(answers_by_functions(worker, operator_part::RELATION, operator(op, ""))))
+pub(super) fn infer(worker: &Arc<Worker>) -> InferEntry {
+    foreign_infer(Box::new(answers_by_functions(worker, operator_part::RELATION)))
 }
 
 /// The evaluator of an operator.
-pub(super) fn eval(worker: &Arc<Worker>, op: (&str, &str, u32)) -> EvalEntry {
-    foreign_eval(Box::new(answers_by_functions(worker, operator_part::EVALUATOR, operator(op, ""))))
+pub(super) fn eval(worker: &Arc<Worker>) -> EvalEntry {
+    foreign_eval(Box::new(answers_by_functions(worker, operator_part::EVALUATOR)))
 }
 
-/// A function of an operator, or of an addition for a target, that makes a text about a call, or verifies it.
-pub(super) fn call_entry(worker: &Arc<Worker>, part: u8, op: (&str, &str, u32), target: Option<&str>) -> CallEntry {
-    let (worker, op) = (Arc::downgrade(worker), operator(op, target.unwrap_or_default()));
-    let code = move |call: &Function, cx: RequestCx<'_>| Ok(ask(&worker, part, &op, call, cx)?.text);
+/// A function of an operator, or of an addition, that makes a text about a call, or verifies it.
+pub(super) fn call_entry(worker: &Arc<Worker>, part: u8) -> CallEntry {
+    let worker = Arc::downgrade(worker);
+    let code = move |call: &Function, cx: RequestCx<'_>| Ok(ask(&worker, part, call, cx)?.text);
     foreign_text(part, Box::new(code))
 }

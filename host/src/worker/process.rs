@@ -180,13 +180,13 @@ impl Process {
         if let Some(lane) = lock(&self.idle).pop() {
             return Ok(lane);
         }
-        let (ours, theirs) = UnixStream::pair().map_err(|error| LaneError::Broken(error.to_string()))?;
+        let no_lane = |error: io::Error| LaneError::Stopped(format!("no connection to it can be made: {error}"));
+        let (ours, theirs) = UnixStream::pair().map_err(no_lane)?;
         let number = self.next_lane.fetch_add(1, Ordering::Relaxed);
         let mut message = Message::new(kind::LANE).number(tag::NUMBER, number);
         message.files.push(File::from(OwnedFd::from(theirs)));
         self.tell(&message)?;
-        let lane = Lane::new(ours, Files::Refused, self.memory.saturating_mul(2));
-        Ok((number, lane.map_err(|error| LaneError::Broken(error.to_string()))?))
+        Ok((number, Lane::new(ours, Files::Refused, self.memory).map_err(no_lane)?))
     }
 
     /// Returns a number that no other call has.
@@ -199,7 +199,7 @@ impl Process {
         lock(&self.idle).push(lane);
     }
 
-    /// Sends a message that has no answer, and takes what came meanwhile.
+    /// Sends a message that has no answer.
     pub fn tell(&self, message: &Message) -> Result<(), LaneError> {
         lock(&self.control).send(message, &[], &mut until(PATIENCE, "it does not listen"))
     }

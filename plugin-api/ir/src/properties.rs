@@ -139,6 +139,9 @@ proptest! {
             read.add_constant(Tensor::from_i64(&[4], &[1, 2, 3, 4]), ConstForm::ANY);
             let back = there.ship_function(&read);
             tell(&there, &mut here);
+            // An answer says all that it says, and types and values, too.
+            let answer = here.answer(&back, (function, &sent)).unwrap();
+            prop_assert!(here.ship_function(&answer) == back);
             let again = here.function_back(&back, (function, &sent), |_| {}).unwrap();
             for id in (0..n_constants).map(ConstId::from_index) {
                 let [before, after] = [function, &again].map(|f| f.tensor(id));

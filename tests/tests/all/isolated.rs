@@ -168,9 +168,20 @@ fn what_cannot_be_isolated_or_limited_is_a_fault() {
     let said = fault("relais-grap");
     assert!(said.contains("there is no plugin `relais-grap` to isolate") && said.contains("`relais-graph`"), "{said}");
     let said = fault("relais-graph:memory=much");
-    assert!(said.contains("`much` is not a size, such as `1GiB`"), "{said}");
+    assert!(said.contains("error[P004]: `much` is not a size, such as `1GiB`"), "{said}");
     let said = fault("all:cores=2");
     assert!(said.contains("there is no limit `cores`; there are memory, pass_seconds, threads, restarts"), "{said}");
+}
+
+#[test]
+fn a_worker_that_is_started_by_hand_says_what_it_is() {
+    let run = Run::of(command().arg("worker").stdin(std::process::Stdio::null()));
+    assert_eq!(run.status, Some(2));
+    assert!(
+        run.stderr.contains("this is the process of an isolated plugin, which `relais` starts by itself"),
+        "{}",
+        run.stderr
+    );
 }
 
 /// The result of the default pipeline, here and with all plugins in processes of their own.

@@ -3,6 +3,7 @@
 use crate::argument::Argument;
 use relais::{
     isolation::Isolation,
+    pipeline::Code,
     registry::{Provider, Registry},
     words::nearest,
 };
@@ -21,6 +22,8 @@ pub(crate) struct Isolated {
 pub(crate) struct NotIsolated {
     /// The place of the argument.
     pub argument: usize,
+    /// Its kind.
+    pub code: Code,
     /// The fault.
     pub message: String,
     /// How it can be right.
@@ -35,7 +38,7 @@ pub(crate) fn isolated(arguments: &[Argument], registry: &Registry) -> Result<Ve
         let limits = match limits.parse::<Isolation>() {
             Ok(isolation) => (!limits.is_empty()).then_some(isolation),
             Err(message) => {
-                faults.push(NotIsolated { argument, message, help: None });
+                faults.push(NotIsolated { argument, code: Code::Value, message, help: None });
                 continue;
             }
         };
@@ -55,7 +58,7 @@ pub(crate) fn isolated(arguments: &[Argument], registry: &Registry) -> Result<Ve
                 None => "`relais list plugins` shows the ones that were found".to_owned(),
             };
             let message = format!("there is no plugin `{name}` to isolate");
-            faults.push(NotIsolated { argument, message, help: Some(help) });
+            faults.push(NotIsolated { argument, code: Code::UnknownName, message, help: Some(help) });
         }
         isolated.extend(names.into_iter().map(|plugin| Isolated { argument, plugin: plugin.clone(), limits }));
     }
@@ -68,7 +71,7 @@ pub(crate) fn isolated(arguments: &[Argument], registry: &Registry) -> Result<Ve
 /// Returns what is wrong with the first argument that asks for something impossible.
 pub fn with_isolated(registry: &Registry, arguments: &[Argument]) -> Result<Registry, String> {
     let isolated = isolated(arguments, registry).map_err(|faults| {
-        faults.into_iter().next().map_or_else(String::new, |NotIsolated { argument, message, help }| {
+        faults.into_iter().next().map_or_else(String::new, |NotIsolated { argument, message, help, .. }| {
             let Argument { origin, value } = &arguments[argument];
             let help = help.map(|help| format!("; {help}")).unwrap_or_default();
             format!("`{origin}` is `{value}`: {message}{help}")

@@ -10,7 +10,7 @@ use relais::{
     isolation::Isolation,
     pass::Dependencies,
     pipeline::{
-        Code, Faults, PipelineFault, PipelineSpec,
+        Faults, PipelineFault, PipelineSpec,
         spec::{Extensions, PluginDemand, Written},
     },
     registry::Registry,
@@ -188,8 +188,8 @@ impl PipelineRequest {
             places.push(spec.sources.add_whole(origin, value));
         }
         let isolated = isolated(&self.isolated, registry).map_err(|faults| {
-            let fault = |NotIsolated { argument, message, help }| {
-                let fault = PipelineFault::new(Code::UnknownName, places[argument], message);
+            let fault = |NotIsolated { argument, code, message, help }| {
+                let fault = PipelineFault::new(code, places[argument], message);
                 help.into_iter().fold(fault, PipelineFault::help)
             };
             Faults { list: faults.into_iter().map(fault).collect(), sources: spec.sources.clone() }

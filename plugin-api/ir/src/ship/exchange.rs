@@ -65,6 +65,15 @@ impl Exchange {
         read::changed_function(bytes, &self.sent(sent_bytes, Some(sent)), &infer).map_err(ShipError)
     }
 
+    /// Reads the function that answers a question about one that was sent as `sent_bytes` to an end that is not believed; see
+    /// [`Ship::answer`](super::Ship::answer).
+    ///
+    /// # Errors
+    /// Returns an error that says what is wrong with the bytes.
+    pub fn answer(&self, bytes: &[u8], (sent, sent_bytes): (&Function, &[u8])) -> Result<Function, ShipError> {
+        read::function(bytes, &Sent::new(sent_bytes, Some(sent), self.shared())).map_err(ShipError)
+    }
+
     /// Reads the module that takes the place of one that was sent as `sent_bytes` to an end that is not believed; see
     /// [`Ship::module_back`](super::Ship::module_back).
     ///
