@@ -1,9 +1,15 @@
-//! How plugins are isolated: the limits of their processes, and the program that these are.
+//! How plugins are isolated: the limits of their processes, what these can reach, and the program that they are.
 
-use std::{io, process::Command, str::FromStr, sync::OnceLock};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+    str::FromStr,
+    sync::OnceLock,
+};
 
-/// How a plugin is isolated: the limits of its process.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How a plugin is isolated: the limits of its process, and what that can reach.
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Isolation {
     /// The most bytes of memory that it may take; half of the machine's if there is no number.
@@ -14,26 +20,77 @@ pub struct Isolation {
     pub threads: Option<usize>,
     /// How often it is started again in a run after it died.
     pub restarts: u32,
+    /// Whether its process is kept from files, the network and other processes.
+    pub sandbox: Sandbox,
+    /// The files that its process can read in a sandbox, and the folders of which it can read all, by absolute paths.
+    pub read: Vec<PathBuf>,
+    /// The variables of the environment that its process is given in a sandbox, beside those of [`ENVIRONMENT`].
+    pub env: Vec<String>,
 }
 
-impl Default for Isolation {
-    fn default() -> Self {
-        Self { memory: None, pass_seconds: None, threads: None, restarts: 2 }
+/// Whether the process of a plugin is kept from files, the network and other processes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Sandbox {
+    /// It is, as far as the kernel can do that; a warning says what it cannot.
+    #[default]
+    Usual,
+    /// It is, or nothing of the plugin runs.
+    Strict,
+    /// It is not.
+    None,
+}
+
+impl Sandbox {
+    /// All of them, by name.
+    pub const ALL: [(&str, Self); 3] = [("usual", Self::Usual), ("strict", Self::Strict), ("none", Self::None)];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, sandbox)| *sandbox == self).map_or("", |(name, _)| name)
     }
 }
 
-/// The names of the limits, in TOML; on the command line, `pass-seconds` is one, too.
-pub(crate) const LIMITS: [&str; 4] = ["memory", "pass_seconds", "threads", "restarts"];
+/// The variables of the environment that the process of a plugin is given in a sandbox, if they are set: they say how text
+/// is written, how many threads there are, and where libraries are.
+pub const ENVIRONMENT: [&str; 10] = [
+    "GLIBC_TUNABLES",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "MALLOC_ARENA_MAX",
+    "OMP_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "RUST_BACKTRACE",
+    "RUST_MIN_STACK",
+    "TZ",
+];
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self {
+            memory: None,
+            pass_seconds: None,
+            threads: None,
+            restarts: 2,
+            sandbox: Sandbox::default(),
+            read: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+}
+
+/// The names of the settings, in TOML; on the command line, `pass-seconds` is one, too.
+pub(crate) const SETTINGS: [&str; 7] = ["memory", "pass_seconds", "threads", "restarts", "sandbox", "read", "env"];
 
 impl Isolation {
-    /// Sets a limit by its name.
+    /// Sets a setting by its name; of one that is a list, it adds a member. Paths start at the folder `from`.
     ///
     /// # Errors
-    /// Returns an error if there is no such limit, or the value is none.
-    pub fn set(&mut self, limit: &str, value: &str) -> Result<(), String> {
-        let number = || value.parse::<u64>().ok().filter(|&number| number > 0 || limit == "restarts");
-        let wrong = || format!("`{value}` is not a number for `{limit}`");
-        match limit.replace('-', "_").as_str() {
+    /// Returns an error if there is no such setting, or the value is none of it.
+    pub fn set(&mut self, setting: &str, value: &str, from: &Path) -> Result<(), String> {
+        let number = || value.parse::<u64>().ok().filter(|&number| number > 0 || setting == "restarts");
+        let wrong = || format!("`{value}` is not a number for `{setting}`");
+        match setting.replace('-', "_").as_str() {
             "memory" => {
                 let bytes = size(value).filter(|&bytes| bytes > 0);
                 self.memory = Some(bytes.ok_or_else(|| format!("`{value}` is not a size, such as `1GiB`"))?);
@@ -44,36 +101,62 @@ impl Isolation {
                 self.threads = Some(threads as usize);
             }
             "restarts" => self.restarts = number().and_then(|n| u32::try_from(n).ok()).ok_or_else(wrong)?,
-            _ => return Err(format!("there is no limit `{limit}`; there are {}", LIMITS.join(", "))),
+            "sandbox" => {
+                let found = Sandbox::ALL.into_iter().find(|(name, _)| *name == value);
+                self.sandbox = found.ok_or_else(|| format!("`{value}` is not `usual`, `strict` or `none`"))?.1;
+            }
+            "read" => self.read.push(readable(from, value)?),
+            "env" if value.is_empty() || value.contains(['=', '\0']) => {
+                return Err(format!("`{value}` is not the name of a variable"));
+            }
+            "env" => self.env.push(value.to_owned()),
+            _ => return Err(format!("there is no setting `{setting}`; there are {}", SETTINGS.join(", "))),
         }
         Ok(())
     }
 }
 
+/// The whole path of something that a process is to read.
+fn readable(from: &Path, value: &str) -> Result<PathBuf, String> {
+    let path = std::path::absolute(from.join(value)).map_err(|error| format!("`{value}` is not a path: {error}"))?;
+    match path.parent() {
+        Some(_) if !value.is_empty() => Ok(path),
+        _ => Err(format!("`{value}` is not a file or a folder that a sandbox can leave open")),
+    }
+}
+
 impl Isolation {
-    /// The limits that are not the usual ones, as TOML.
+    /// The settings that are not the usual ones, as TOML.
     pub(crate) fn toml(&self) -> String {
-        let Self { memory, pass_seconds, threads, restarts } = *self;
-        let limits = [
+        let Self { memory, pass_seconds, threads, restarts, sandbox, .. } = *self;
+        let list = |name: &str, members: &mut dyn Iterator<Item = String>| {
+            let members: Vec<String> = members.map(|member| toml::Value::String(member).to_string()).collect();
+            (!members.is_empty()).then(|| format!("{name} = [{}]", members.join(", ")))
+        };
+        let settings = [
             memory.map(|bytes| format!("memory = \"{}\"", size_text(bytes).trim_end_matches(" bytes"))),
             pass_seconds.map(|seconds| format!("pass_seconds = {seconds}")),
             threads.map(|threads| format!("threads = {threads}")),
             (restarts != Self::default().restarts).then(|| format!("restarts = {restarts}")),
+            (sandbox != Sandbox::default()).then(|| format!("sandbox = \"{}\"", sandbox.name())),
+            list("read", &mut self.read.iter().map(|path| path.display().to_string())),
+            list("env", &mut self.env.iter().cloned()),
         ];
-        limits.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        settings.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Limits as arguments have them: `memory=1GiB,pass-seconds=60`.
+/// Settings as arguments have them: `memory=1GiB,pass-seconds=60`. Paths start at the current folder.
 impl FromStr for Isolation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut isolation = Self::default();
-        for limit in text.split(',').filter(|limit| !limit.is_empty()) {
-            let (name, value) =
-                limit.split_once('=').ok_or_else(|| format!("`{limit}` is not a limit, such as `memory=1GiB`"))?;
-            isolation.set(name.trim(), value.trim())?;
+        for setting in text.split(',').filter(|setting| !setting.is_empty()) {
+            let (name, value) = setting
+                .split_once('=')
+                .ok_or_else(|| format!("`{setting}` is not a setting, such as `memory=1GiB`"))?;
+            isolation.set(name.trim(), value.trim(), Path::new(""))?;
         }
         Ok(isolation)
     }
@@ -135,18 +218,29 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_read_and_written() {
-        let text = "memory=1GiB,pass-seconds=60,threads=2,restarts=0";
+    #[cfg(unix)]
+    fn settings_are_read_and_written() {
+        let text = "memory=1GiB,pass-seconds=60,threads=2,restarts=0,sandbox=strict,read=/tmp,env=A,env=B";
         let isolation: Isolation = text.parse().unwrap();
         assert_eq!((isolation.memory, isolation.pass_seconds), (Some(1 << 30), Some(60)));
-        assert_eq!(isolation.toml(), "memory = \"1 GiB\", pass_seconds = 60, threads = 2, restarts = 0");
+        assert_eq!((&isolation.read[..], &isolation.env[..]), (&["/tmp".into()][..], &["A".into(), "B".into()][..]));
+        let limits = "memory = \"1 GiB\", pass_seconds = 60, threads = 2, restarts = 0";
+        let reach = "sandbox = \"strict\", read = [\"/tmp\"], env = [\"A\", \"B\"]";
+        assert_eq!(isolation.toml(), format!("{limits}, {reach}"));
         assert_eq!("".parse(), Ok(Isolation::default()));
         assert_eq!(Isolation::default().toml(), "");
         for (wrong, why) in [
-            ("memory", "`memory` is not a limit, such as `memory=1GiB`"),
+            ("memory", "`memory` is not a setting, such as `memory=1GiB`"),
             ("memory=0", "`0` is not a size, such as `1GiB`"),
             ("threads=0", "`0` is not a number for `threads`"),
-            ("cores=2", "there is no limit `cores`; there are memory, pass_seconds, threads, restarts"),
+            ("sandbox=tight", "`tight` is not `usual`, `strict` or `none`"),
+            ("read=/", "`/` is not a file or a folder that a sandbox can leave open"),
+            ("read=", "`` is not a file or a folder that a sandbox can leave open"),
+            ("env=", "`` is not the name of a variable"),
+            (
+                "cores=2",
+                "there is no setting `cores`; there are memory, pass_seconds, threads, restarts, sandbox, read, env",
+            ),
         ] {
             assert_eq!(wrong.parse::<Isolation>(), Err(why.to_owned()));
         }

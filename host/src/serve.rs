@@ -1,13 +1,14 @@
 //! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
 
 mod logger;
+mod sandbox;
 
 use crate::{
     loaded::{Answered, Asked, Outer, PassHandle},
     pass::{PassContext, Remarks, RunCx, Scope},
-    plugin::{Discovery, Policy, WritableFiles, discover, tell_crashes_to},
+    plugin::{Discovery, Policy, WritableFiles, close_inherited, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
-    worker::{Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, tag},
+    worker::{Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, sandbox as confinement, tag},
 };
 use abi_stable::std_types::RArc;
 use logger::{flush, lock, log_filter, patient, serves};
@@ -25,6 +26,7 @@ use rustix::{
     io::{FdFlags, dup, fcntl_setfd},
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
+use sandbox::Sandbox;
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
@@ -55,7 +57,8 @@ struct Server {
 }
 
 /// Serves the host whose connection is standard input, until that is closed: opens the plugin that it names, and runs its
-/// passes. A program that embeds the host, and is to be its own worker, calls this when it is started as one.
+/// passes. A program that embeds the host, and is to be its own worker, calls this when it is started as one, before it
+/// opens a file or starts a thread: all descriptors but the three standard ones are closed.
 pub fn serve() -> ExitCode {
     match connected() {
         Ok(control) => run(control),
@@ -68,6 +71,7 @@ pub fn serve() -> ExitCode {
 
 /// The connection, away from the descriptors that code of plugins knows.
 fn connected() -> std::io::Result<Lane> {
+    close_inherited();
     let stdin = std::io::stdin();
     let control = dup(&stdin)?;
     fcntl_setfd(&control, FdFlags::CLOEXEC)?;
@@ -158,6 +162,30 @@ impl LaneCall {
     }
 }
 
+/// Takes the first step into the sandbox that the host wants.
+fn enter_sandbox(message: &Message, plugin: &str, files: &[PathBuf]) -> Result<Option<Sandbox>, PassError> {
+    let wanted = message.get(tag::SANDBOX);
+    if wanted == confinement::NONE {
+        return Ok(None);
+    }
+    let read: Vec<PathBuf> = message.all(tag::READ).map(|field| path(field.bytes)).collect();
+    let sandbox = Sandbox::enter(files, &read);
+    let lacks = sandbox.lacks.join("; ");
+    if !lacks.is_empty() && wanted == confinement::STRICT {
+        let why = format!("the sandbox that plugin `{plugin}` is to run in cannot be had here: {lacks}");
+        return Err(PassError::new(why));
+    }
+    if !lacks.is_empty() {
+        log::warn!("plugin `{plugin}` runs without a whole sandbox: {lacks}");
+    }
+    Ok(Some(sandbox))
+}
+
+/// A path as the host sends it.
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
 impl Server {
     fn open(mut message: Message) -> Result<Self, PassError> {
         if message.kind != kind::OPEN || message.get(tag::PROTOCOL) != u64::from(PROTOCOL) {
@@ -175,7 +203,6 @@ impl Server {
         let most = getrlimit(Resource::Data).maximum.unwrap_or(u64::MAX);
         setrlimit(Resource::Data, limit(message.get(tag::MEMORY).min(most))).map_err(not_limited)?;
         setrlimit(Resource::Core, limit(0)).map_err(not_limited)?;
-        let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
         let files: Vec<PathBuf> = message.all(tag::FILE).map(|field| path(field.bytes)).collect();
         // The host has looked at who may change them.
         let found = discover(&[], &files, Policy { writable: WritableFiles::Allow });
@@ -183,6 +210,7 @@ impl Server {
         let own = message.has(tag::OWN_FILE).then(|| path(message.bytes(tag::OWN_FILE)));
         let name = message.text(tag::NAME).to_owned();
         let refusal = refused(&found, own.as_ref());
+        let sandbox = enter_sandbox(&message, &name, &files)?;
         let mut registry = Registry::new(found, linked, &Choices::new());
         registry.set_target(message.text(tag::TARGET));
         for field in message.all(tag::PREFERENCE) {
@@ -209,6 +237,11 @@ impl Server {
             let error = PassError::new(format_args!("plugin {} was refused: {refusal}", provider.describe()));
             refusal.help().into_iter().fold(error, PassError::help)
         })?;
+        if let Some(sandbox) = sandbox {
+            // Libraries are opened now or never. One that cannot be opened is told of where it is used.
+            registry.plugins().filter(|provider| provider.records().serve_others()).for_each(|it| drop(it.open()));
+            sandbox.close().map_err(|why| PassError::new(format_args!("its sandbox cannot be closed: {why}")))?;
+        }
         Ok(Self {
             plugin: name,
             registry,

@@ -422,8 +422,9 @@ pub(crate) struct AdjustArgs {
 
     /// Run a plugin in a process of its own, or `all` that have passes; `acme:memory=1GiB,pass-seconds=60` limits it.
     ///
-    /// A plugin that crashes, hangs or ends its process is named then, and takes nothing along. The limits are `memory`,
-    /// `pass-seconds`, `threads` and `restarts`. `RELAIS_ISOLATE` isolates plugins, too: a list with blanks between them.
+    /// A plugin that crashes, hangs or ends its process is named then, and takes nothing along. It is kept from files, the
+    /// network and other processes, except for what `read=PATH` and `env=NAME` open; `sandbox=none` opens everything,
+    /// `sandbox=strict` insists. The limits are `memory`, `pass-seconds`, `threads` and `restarts`. `RELAIS_ISOLATE` isolates plugins, too: a list with blanks between them.
     #[arg(long, value_name = "PLUGIN")]
     pub isolate: Vec<String>,
 }

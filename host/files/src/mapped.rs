@@ -41,7 +41,7 @@ impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B
     }
 
     fn stamp(&self) -> u64 {
-        let is_as_before = |file: &File| file.metadata().is_ok_and(|metadata| file_stamp(&metadata) == self.stamp);
+        let is_as_before = |file: &File| open_state(file).is_ok_and(|(_, stamp)| stamp == self.stamp);
         if self.mapped.as_ref().is_none_or(is_as_before) { self.stamp } else { 0 }
     }
 }
@@ -94,11 +94,10 @@ fn file_bytes(path: &Path, large: u64) -> io::Result<Blob> {
 /// # Errors
 /// Returns an error if it cannot be mapped.
 pub fn map_descriptor(file: File) -> io::Result<Blob> {
-    let metadata = file.metadata()?;
-    if metadata.len() == 0 {
+    let (len, stamp) = open_state(&file)?;
+    if len == 0 {
         return Ok(Blob::default());
     }
-    let stamp = file_stamp(&metadata);
     // SAFETY: as for files that are opened here.
     let bytes = unsafe { Mmap::map(&file)? };
     Ok(Blob::from_source(FileBytes { bytes, path: None, stamp, mapped: Some(file) }))
@@ -165,11 +164,33 @@ pub fn explain_shortened_files() {}
 /// Returns a value that distinguishes this state of a file from other files and other states; never 0.
 pub fn file_stamp(metadata: &Metadata) -> u64 {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let hash = Hash64::new().word(metadata.len()).word(modified.map_or(0, |time| time.as_nanos() as u64));
+    let modified = modified.map_or(0, |time| time.as_nanos() as u64);
     #[cfg(unix)]
-    let hash = {
+    let place = {
         use std::os::unix::fs::MetadataExt;
-        hash.word(metadata.dev()).word(metadata.ino())
+        [metadata.dev(), metadata.ino()]
     };
-    hash.finish().max(1)
+    #[cfg(not(unix))]
+    let place = [];
+    stamp(metadata.len(), modified, &place)
+}
+
+fn stamp(len: u64, modified: u64, place: &[u64]) -> u64 {
+    place.iter().fold(Hash64::new().word(len).word(modified), |hash, &word| hash.word(word)).finish().max(1)
+}
+
+/// The length of an open file, and its stamp. It asks for nothing by a path, as a process in a sandbox cannot.
+#[cfg(target_os = "linux")]
+fn open_state(file: &File) -> io::Result<(u64, u64)> {
+    let state = rustix::fs::fstat(file)?;
+    let len = u64::try_from(state.st_size).unwrap_or(0);
+    let seconds = u64::try_from(state.st_mtime).unwrap_or(0);
+    let modified = seconds.wrapping_mul(1_000_000_000).wrapping_add(state.st_mtime_nsec as u64);
+    Ok((len, stamp(len, modified, &[state.st_dev, state.st_ino])))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_state(file: &File) -> io::Result<(u64, u64)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.len(), file_stamp(&metadata)))
 }

@@ -105,7 +105,10 @@ fn demanded(all: &Registry, demands: &[PluginDemand], target: &str) -> Registry 
             [domain.to_string(), name.to_string(), demand.name.value.clone()]
         })
     });
-    let isolation = |plugin: &PluginRecord| demands.iter().find(|it| it.name.value == plugin.name)?.isolate;
+    // A file that is included may demand it, too.
+    let isolation = |plugin: &PluginRecord| {
+        demands.iter().filter(|it| it.name.value == plugin.name).find_map(|it| it.isolate.clone())
+    };
     let mut registry = all.choose(&choices).isolate(isolation, target, of_operators.collect());
     registry.set_target(target);
     for demand in demands {

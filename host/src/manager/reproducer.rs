@@ -325,7 +325,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
             pipelines: Vec::new(),
             analyses: demand.analyses.clone(),
             operators: demand.operators.clone(),
-            isolate: demand.isolate,
+            isolate: demand.isolate.clone(),
         }
     });
     let decides = |demand: &Demand| {

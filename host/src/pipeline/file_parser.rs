@@ -4,6 +4,7 @@ use super::{
     fault::{PipelineFault, Place, SourceId},
     spec::*,
 };
+use std::path::PathBuf;
 use toml::{Spanned, de::DeValue};
 
 /// The most bytes of a pipeline file.
@@ -47,6 +48,10 @@ pub(super) struct FileParser<'p> {
     pub faults: &'p mut Vec<PipelineFault>,
     pub nodes: &'p mut Vec<Written<StepSpec>>,
     pub source: SourceId,
+    /// The folder at which relative paths start.
+    pub folder: PathBuf,
+    /// Whether a plugin provides the text.
+    pub is_of_plugin: bool,
     pub out: ParsedFile,
 }
 
@@ -62,7 +67,7 @@ impl<'p> FileParser<'p> {
             points: Vec::new(),
             run_keys: Vec::new(),
         };
-        Self { faults, nodes, source, out }
+        Self { faults, nodes, source, folder: PathBuf::new(), is_of_plugin: false, out }
     }
 
     pub fn place<T>(&self, node: &Spanned<T>) -> Place {

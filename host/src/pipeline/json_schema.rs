@@ -7,6 +7,7 @@
 use super::schema::mandatory;
 use crate::{
     instruments,
+    isolation::Sandbox,
     options::{OptionSchema, ValueKind},
     pass::{Catalogue, PassFacts},
 };
@@ -89,7 +90,8 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
 fn isolation() -> Value {
     let number =
         |description: &str, least: u64| json!({ "type": "integer", "minimum": least, "description": description });
-    let limits = json!({
+    let names = |description: &str| json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "description": description });
+    let settings = json!({
         "memory": {
             "anyOf": [{ "type": "string", "pattern": "^[0-9]+ ?(KiB|MiB|GiB)?$" }, { "type": "integer", "minimum": 1 }],
             "description": "the most memory, such as `4 GiB`",
@@ -97,9 +99,15 @@ fn isolation() -> Value {
         "pass_seconds": number("the most seconds of a call", 1),
         "threads": number("the threads that work for its passes", 1),
         "restarts": number("how often it is started again after it died", 0),
+        "sandbox": {
+            "enum": Sandbox::ALL.map(|(name, _)| name),
+            "description": "whether it is kept from files, the network and other processes",
+        },
+        "read": names("files and folders that it can read, seen from the folder of this file"),
+        "env": names("variables of the environment that it is given"),
     });
     json!({
-        "anyOf": [{ "type": "boolean" }, object("the limits of its process", limits, &[])],
+        "anyOf": [{ "type": "boolean" }, object("the limits of its process, and what that can reach", settings, &[])],
         "description": "whether it runs in a process of its own",
     })
 }

@@ -64,8 +64,11 @@ type Todo<'t, 'a> = (&'a Node<'t>, Option<usize>);
 impl Parser<'_> {
     /// Reads a file's text.
     pub fn file(&mut self, source: SourceId) -> ParsedFile {
-        let text = self.sources.get(source).text.clone();
+        let source_text = self.sources.get(source);
+        let (name, text) = (source_text.name.clone(), source_text.text.clone());
         let mut file = FileParser::new(source, &mut self.faults, &mut self.nodes);
+        file.folder = include_path(&name, "");
+        file.is_of_plugin = name.starts_with(PLUGIN);
         file.read(&text);
         file.out
     }

@@ -6,7 +6,7 @@ use super::{
     parse_value::type_name,
     spec::*,
 };
-use crate::isolation::{Isolation, LIMITS};
+use crate::isolation::{Isolation, SETTINGS};
 use semver::VersionReq;
 use toml::de::DeValue;
 
@@ -84,29 +84,39 @@ impl FileParser<'_> {
         }
     }
 
-    /// `isolate = true`, or a table of limits.
+    /// `isolate = true`, or a table of settings.
     fn isolation(&mut self, node: &Node<'_>) -> Option<Isolation> {
         let table = match node.get_ref() {
             DeValue::Boolean(isolate) => return isolate.then(Isolation::default),
             DeValue::Table(table) => table,
             other => {
-                self.wrong_type(self.place(node), "`isolate`", "a boolean or a table of limits", type_name(other));
+                self.wrong_type(self.place(node), "`isolate`", "a boolean or a table of settings", type_name(other));
                 return None;
             }
         };
         let mut isolation = Isolation::default();
-        for (key, value) in self.pairs(table, "the limits of a process", &LIMITS) {
-            let text = match value.get_ref() {
-                DeValue::String(text) => text.to_string(),
-                DeValue::Integer(number) => number.to_string(),
+        for (key, value) in self.pairs(table, "the settings of a process", &SETTINGS) {
+            let key = key.get_ref();
+            let is_list = matches!(&**key, "read" | "env");
+            let texts = match value.get_ref() {
+                DeValue::Array(_) if is_list => self.names(value, key),
+                DeValue::String(text) if !is_list => vec![Written::at(self.place(value), text.to_string())],
+                DeValue::Integer(number) if !is_list => vec![Written::at(self.place(value), number.to_string())],
                 other => {
-                    let limit = format!("`{}`", key.get_ref());
-                    self.wrong_type(self.place(value), &limit, "a number or a size", type_name(other));
+                    let expected = if is_list { "an array" } else { "a number or a text" };
+                    self.wrong_type(self.place(value), &format!("`{key}`"), expected, type_name(other));
                     continue;
                 }
             };
-            if let Err(why) = isolation.set(key.get_ref(), &text) {
-                self.fault(PipelineFault::new(Code::Value, self.place(value), why));
+            for text in texts {
+                if let Err(why) = isolation.set(key, &text.value, &self.folder) {
+                    self.fault(PipelineFault::new(Code::Value, text.place, why));
+                }
+            }
+            if self.is_of_plugin && matches!(&**key, "read" | "env" | "sandbox") {
+                let message = format!("the pipeline of a plugin cannot say `{key}`");
+                let fault = PipelineFault::new(Code::Value, self.place(value), message);
+                self.fault(fault.help("what the process of a plugin can reach is for its user to say"));
             }
         }
         Some(isolation)

@@ -65,9 +65,9 @@ impl Pipeline {
                     let names = names.iter().cloned().map(Value::Str).collect();
                     format!(", {key} = {}", toml(&Value::List(names)))
                 });
-                let isolated = demand.isolate.map(|isolation| match isolation.toml() {
-                    limits if limits.is_empty() => ", isolate = true".to_owned(),
-                    limits => format!(", isolate = {{ {limits} }}"),
+                let isolated = demand.isolate.as_ref().map(|isolation| match isolation.toml() {
+                    settings if settings.is_empty() => ", isolate = true".to_owned(),
+                    settings => format!(", isolate = {{ {settings} }}"),
                 });
                 let chosen: String = chosen.chain(isolated).collect();
                 let demanded = if chosen.is_empty() { version } else { format!("{{ version = {version}{chosen} }}") };

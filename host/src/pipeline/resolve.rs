@@ -198,7 +198,7 @@ impl<'a> Resolver<'a> {
                 operators: demand.operators.iter().map(|op| op.value.clone()).collect(),
                 pipelines: demand.pipelines.iter().map(|pipeline| pipeline.value.clone()).collect(),
                 analyses: demand.analyses.iter().map(|analysis| analysis.value.clone()).collect(),
-                isolate: demand.isolate,
+                isolate: demand.isolate.clone(),
             });
             if same_name.is_empty() {
                 continue;

@@ -8,6 +8,7 @@ mod discovery;
 mod exit_guard;
 mod file;
 mod hash;
+mod inherited;
 mod loader;
 mod needs;
 mod operator_record;
@@ -22,6 +23,8 @@ pub use describe::{DescriptionError, describe};
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
 pub use hash::{sha256_of, sha256_of_bytes};
+#[cfg(target_os = "linux")]
+pub(crate) use inherited::close_inherited;
 pub use loader::{Away, OpenPlugin};
 pub use needs::{Needed, Needs};
 pub use operator_record::{AdditionRecord, AttrRecord, EvaluatorRecord, OperatorRecord};

@@ -67,9 +67,9 @@ impl Provider {
         Self { sha256, isolated: Some(isolated), ..Self::new(self.records.clone(), self.source.clone()) }
     }
 
-    /// How its process is limited, if it is isolated.
-    pub fn isolation(&self) -> Option<Isolation> {
-        self.isolated.as_ref().map(|isolated| isolated.isolation)
+    /// How its process is limited, and what that can reach, if it is isolated.
+    pub fn isolation(&self) -> Option<&Isolation> {
+        self.isolated.as_ref().map(|isolated| &isolated.isolation)
     }
 
     /// Returns its records.

@@ -79,6 +79,16 @@ pub mod kind {
     pub const ANSWER: u16 = 41;
 }
 
+/// The sandboxes that a worker may be told to enter.
+pub mod sandbox {
+    /// None.
+    pub const NONE: u64 = 0;
+    /// As far as the kernel can do it.
+    pub const USUAL: u64 = 1;
+    /// All of it, or nothing runs.
+    pub const STRICT: u64 = 2;
+}
+
 /// The fields of messages.
 pub mod tag {
     /// The protocol.
@@ -139,6 +149,10 @@ pub mod tag {
     pub const CALL: u16 = 29;
     /// Whether the function is the one that was shipped last.
     pub const SAME: u16 = 28;
+    /// Whether it is to enter a sandbox, and if nothing may run without one.
+    pub const SANDBOX: u16 = 30;
+    /// A file or folder that can be read in the sandbox.
+    pub const READ: u16 = 31;
 }
 
 /// The most bytes of fields that are read.

@@ -27,7 +27,7 @@ pub(crate) use elsewhere::Worker;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     lane::{Files, Lane, LaneError},
-    message::{LOST, Message, PROTOCOL, diagnostic_bytes, kind, tag},
+    message::{LOST, Message, PROTOCOL, diagnostic_bytes, kind, sandbox, tag},
     of_plugin::Worker,
     operators::failure,
 };
@@ -52,7 +52,7 @@ pub(crate) struct WorkerSpec {
     pub target: String,
     /// The operators that are taken from a plugin: domain, name, plugin.
     pub preferences: Vec<[String; 3]>,
-    /// Its limits.
+    /// Its limits, and what it can reach.
     pub isolation: Isolation,
     /// Receives failures where no error can be returned.
     pub faults: DropFaults,

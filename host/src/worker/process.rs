@@ -3,10 +3,10 @@
 use super::{
     WorkerSpec,
     lane::{Files, Lane, LaneError},
-    message::{LOST, Message, PROTOCOL, kind, tag},
+    message::{LOST, Message, PROTOCOL, kind, sandbox, tag},
 };
 use crate::{
-    isolation::{self, size_text},
+    isolation::{self, ENVIRONMENT, Isolation, Sandbox, size_text},
     plugin::{cut, escaped},
 };
 use relais_plugin_api::{boundary::logger, diagnostics::PassError};
@@ -22,7 +22,7 @@ use std::{
             process::{CommandExt, ExitStatusExt},
         },
     },
-    process::{Child, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -100,6 +100,7 @@ impl Process {
         command.stdin(OwnedFd::from(theirs)).stdout(says.try_clone().map_err(not_started)?).stderr(Stdio::from(says));
         // A signal of the terminal is for the host, which ends its workers.
         command.process_group(0);
+        clear_environment(&mut command, &spec.isolation);
         if let Some(threads) = spec.isolation.threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }
@@ -147,6 +148,22 @@ impl Process {
         }
         for [domain, name, plugin] in &spec.preferences {
             open = open.with(tag::PREFERENCE, [&**domain, name, plugin].join("\0").as_bytes());
+        }
+        let sandbox = match spec.isolation.sandbox {
+            Sandbox::None => sandbox::NONE,
+            Sandbox::Usual => sandbox::USUAL,
+            Sandbox::Strict => sandbox::STRICT,
+        };
+        open = open.number(tag::SANDBOX, sandbox);
+        for file in &spec.isolation.read {
+            let unreadable = |error| {
+                let plugin = &spec.plugin;
+                PassError::new(format_args!(
+                    "`{}`, which plugin `{plugin}` may read, cannot be read: {error}",
+                    file.display()
+                ))
+            };
+            open = open.with(tag::READ, &path(&file.canonicalize().map_err(unreadable)?));
         }
         open.files.push(File::from(crashes));
         let mut watch = until(START, "it did not open the plugin");
@@ -296,6 +313,25 @@ impl End {
             true => error,
             false => error.with_note(format_args!("it wrote last:\n    {}", self.lines.join("\n    "))),
         }
+    }
+}
+
+/// Gives a process in a sandbox no variables of the environment but those that its plugin may see, and those that the
+/// command sets.
+fn clear_environment(command: &mut Command, isolation: &Isolation) {
+    if isolation.sandbox == Sandbox::None {
+        return;
+    }
+    let own: Vec<_> = command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
+    command.env_clear();
+    for name in ENVIRONMENT.into_iter().chain(isolation.env.iter().map(String::as_str)) {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    for (name, value) in own {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
 }
 

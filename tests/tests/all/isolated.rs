@@ -9,6 +9,7 @@ use relais_tests::{
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     sync::LazyLock,
 };
 
@@ -31,7 +32,9 @@ fn quit(name: &str, at: &str, limits: &str, more: &[&str]) -> (Run, Vec<String>)
     fs::write(here.join("m.relay"), MODEL).unwrap();
     let mut run = command();
     run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "--no-reproducer"]);
-    run.arg("--plugin").arg(&*QUITTER).args(["--isolate", &format!("quitter{limits}"), "--passes", PASSES]).args(more);
+    let settings =
+        format!("quitter{}env=RELAIS_TEST_QUIT", if limits.is_empty() { ":".into() } else { format!("{limits},") });
+    run.arg("--plugin").arg(&*QUITTER).args(["--isolate", &settings, "--passes", PASSES]).args(more);
     (Run::of(run.env("RELAIS_TEST_QUIT", at)), files(&here))
 }
 
@@ -83,7 +86,9 @@ fn a_plugin_that_ends_its_process_is_named_wherever_it_does() {
             if every() != 1 && place != "function" && !matches!(way, "_exit" | "segv") {
                 continue;
             }
-            let (run, files) = quit("ends", &format!("{place}:{way}"), "", &[]);
+            // In a sandbox it has no children.
+            let sandbox = if way == "leave-child" { ":sandbox=none" } else { "" };
+            let (run, files) = quit("ends", &format!("{place}:{way}"), sandbox, &[]);
             let said = format!("{place}:{way}: {}{}", run.stdout, run.stderr);
             assert_eq!(run.status, Some(1), "{said}");
             assert!(run.stderr.contains(how) && run.stderr.contains(named), "{said}");
@@ -141,7 +146,7 @@ fn under_the_policy_skip_a_process_is_started_again_as_often_as_it_may_be() {
         fs::write(here.join("m.relay"), MODEL).unwrap();
         let steps = ["quit.Function"; 4].map(|pass| format!("\"{pass}\"")).join(", ");
         let text = format!(
-            "steps = [{steps}]\non_failure = \"skip\"\n[plugins]\nquitter = {{ isolate = {{ restarts = {restarts} }} }}\n"
+            "steps = [{steps}]\non_failure = \"skip\"\n[plugins]\nquitter = {{ isolate = {{ restarts = {restarts}, env = [\"RELAIS_TEST_QUIT\"] }} }}\n"
         );
         fs::write(here.join("p.toml"), text).unwrap();
         let mut run = command();
@@ -170,7 +175,109 @@ fn what_cannot_be_isolated_or_limited_is_a_fault() {
     let said = fault("relais-graph:memory=much");
     assert!(said.contains("error[P004]: `much` is not a size, such as `1GiB`"), "{said}");
     let said = fault("all:cores=2");
-    assert!(said.contains("there is no limit `cores`; there are memory, pass_seconds, threads, restarts"), "{said}");
+    assert!(
+        said.contains("there is no setting `cores`; there are memory, pass_seconds, threads, restarts, sandbox"),
+        "{said}"
+    );
+}
+
+/// Not isolated.
+const HERE: &str = "here";
+
+/// A run of passes of the plugin that tries to reach what it should not. The program that starts the host has left it an
+/// open file, and the environment has a secret.
+fn prowl(name: &str, settings: &str, passes: &str, wrapper: &[&str]) -> Run {
+    let here = folder(&format!("isolated-{name}"));
+    fs::write(here.join("m.relay"), "def @main(%x: Tensor[(2,), float32]) { Relu(%x) }").unwrap();
+    fs::write(here.join("secret.txt"), "secret").unwrap();
+    let relais = command();
+    let mut run = Command::new(wrapper.first().unwrap_or(&"sh"));
+    run.args(wrapper.iter().skip(1)).args(if wrapper.is_empty() {
+        &["-c", "exec \"$@\" 5<secret.txt", "sh"][..]
+    } else {
+        &[]
+    });
+    run.arg(relais.get_program());
+    for (variable, value) in relais.get_envs() {
+        run.env(variable, value.unwrap_or_default());
+    }
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "--no-reproducer"]);
+    run.arg("--plugin").arg(plugin("prowler")).args(["--passes", passes]);
+    if settings != HERE {
+        run.arg("--isolate").arg(format!("prowler:env=RELAIS_TEST_PROWL{settings}"));
+    }
+    Run::of(run.env("RELAIS_TEST_PROWL", here.join("secret.txt")).env("RELAIS_TEST_SECRET", "secret"))
+}
+
+#[test]
+fn nothing_of_the_user_is_within_reach_of_a_plugin_in_a_sandbox() {
+    let run = prowl("prowl", ",sandbox=strict", "prowl.Everything", &[]).expect_success();
+    let said = |way: &str| run.stderr.lines().filter(|line| line.contains(way)).collect::<Vec<_>>();
+    assert_eq!(said(", reached: "), [""; 0], "{}", run.stderr);
+    assert!(said("at opening, kept: ").len() > 30 && said("in a pass, kept: ").len() > 30, "{}", run.stderr);
+    // What passes need works.
+    assert_eq!(said("works: "), ["works: 4 {0, 1, 2, 3} true true"], "{}", run.stderr);
+    // Without a sandbox much of it is reached, whatever the machine itself forbids.
+    let reached = |settings: &str, all: &[&str]| {
+        let run = prowl("prowl", settings, "prowl.Everything", &[]).expect_success();
+        let said = format!("{}{}", run.stdout, run.stderr);
+        all.iter().for_each(|what| assert!(said.contains(&format!("in a pass, reached: {what}")), "{what}: {said}"));
+    };
+    let always = ["a file of the user is read", "a file is made", "a port is opened", "a program is started"];
+    reached(",sandbox=none", &always);
+    reached(HERE, &always);
+    reached(HERE, &["the environment has a secret", "a file was left open"]);
+}
+
+#[test]
+fn a_plugin_in_a_sandbox_reads_what_its_user_allows() {
+    let run = prowl("reads", ",read=secret.txt", "prowl.Read", &[]).expect_success();
+    assert!(run.stderr.contains("read: secret"), "{}", run.stderr);
+    for elsewhere in ["", ",read=m.relay"] {
+        let run = prowl("reads", elsewhere, "prowl.Read", &[]).expect_failure();
+        assert!(run.stderr.contains("(os error 1") && run.stderr.contains("pass `prowl.Read`"), "{}", run.stderr);
+    }
+    let run = prowl("reads", ",read=nothing.txt", "prowl.Read", &[]).expect_failure();
+    assert!(run.stderr.contains("nothing.txt`, which plugin `prowler` may read, cannot be read: "), "{}", run.stderr);
+}
+
+#[test]
+fn the_pipeline_of_a_plugin_does_not_say_what_that_may_read() {
+    let here = folder("isolated-pipeline");
+    fs::write(here.join("m.relay"), "def @main(%x: Tensor[(2,), float32]) { Relu(%x) }").unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "-p", "prowl.All"]);
+    let run = Run::of(run.arg("--plugin").arg(plugin("prowler")).args(["--isolate", "prowler"])).expect_failure();
+    assert!(run.stderr.contains("the pipeline of a plugin cannot say `read`"), "{}", run.stderr);
+}
+
+/// Starts a program with a kernel that seems to lack a call of the system.
+const WITHOUT: &str = "
+import ctypes, os, struct, sys
+lines = [(0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (6, 0, 0, 0x50000 | 38), (6, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *line) for line in lines))
+program = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(lines), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+";
+
+#[test]
+fn a_kernel_that_lacks_a_sandbox_is_told_of() {
+    let lacking = |settings: &str| {
+        let create_ruleset = "444";
+        prowl("kernel", settings, "prowl.Read", &["python3", "-c", WITHOUT, create_ruleset])
+    };
+    let why = "files while its library is opened, because this kernel has no Landlock";
+    let run = lacking("").expect_failure();
+    assert!(run.stderr.contains(&format!("runs without a whole sandbox: it can read all {why}")), "{}", run.stderr);
+    // Passes cannot.
+    assert!(run.stderr.contains("pass `prowl.Read`") && run.stderr.contains("(os error 1)"), "{}", run.stderr);
+    let run = lacking(",sandbox=strict").expect_failure();
+    let told = format!("the sandbox that plugin `prowler` is to run in cannot be had here: it can read all {why}");
+    assert!(run.stderr.contains(&told) && !run.stderr.contains("pass `prowl.Read` of"), "{}", run.stderr);
+    let run = lacking(",sandbox=none").expect_success();
+    assert!(run.stderr.contains("read: secret") && !run.stderr.contains("sandbox"), "{}", run.stderr);
 }
 
 #[test]

@@ -263,7 +263,9 @@ fn processes_end_with_the_run_that_started_them() {
     nothing_outlives(kit.env("RELAIS_TEST_QUIT", "module:sleep"), 1, &here);
     let mut isolated = command();
     isolated.current_dir(&here).args(["run", "a.relay", "-o", "isolated.relay", "--allow-writable-plugins"]);
-    isolated.args(["--passes", "quit.Module", "--isolate", "quitter", "--plugin"]).arg(plugin("quitter"));
+    isolated
+        .args(["--passes", "quit.Module", "--isolate", "quitter:env=RELAIS_TEST_QUIT", "--plugin"])
+        .arg(plugin("quitter"));
     nothing_outlives(isolated.env("RELAIS_TEST_QUIT", "module:sleep"), 1, &here);
     assert!(!here.join("isolated.relay").exists());
 }

@@ -201,6 +201,7 @@ fn another_layout_under_the_same_version() {
     let changes = [
         ("plugin-api/ir/src/node.rs", record, wider),
         ("plugin-api/boundary/src/fingerprint.rs", hash, "__layout_hash!(BlockRec { first, start,"),
+        ("plugin-api/ir/src/ship/layout.rs", "record!(BlockRec { start:", "record!(BlockRec { first: u32, start:"),
         ("plugin-api/ir/src/function/build.rs", "self.blocks.push(BlockRec {", "self.blocks.push(BlockRec { first: 0,"),
     ];
     let plugin = plugin_of_another_api("layout", &changes, &[]);

@@ -60,7 +60,11 @@ pub(crate) fn isolated(arguments: &[Argument], registry: &Registry) -> Result<Ve
             let message = format!("there is no plugin `{name}` to isolate");
             faults.push(NotIsolated { argument, code: Code::UnknownName, message, help: Some(help) });
         }
-        isolated.extend(names.into_iter().map(|plugin| Isolated { argument, plugin: plugin.clone(), limits }));
+        isolated.extend(names.into_iter().map(|plugin| Isolated {
+            argument,
+            plugin: plugin.clone(),
+            limits: limits.clone(),
+        }));
     }
     if faults.is_empty() { Ok(isolated) } else { Err(faults) }
 }
@@ -79,7 +83,7 @@ pub fn with_isolated(registry: &Registry, arguments: &[Argument]) -> Result<Regi
     })?;
     let limits = |plugin: &str| {
         let asked = isolated.iter().rfind(|isolated| isolated.plugin == plugin)?;
-        Some(asked.limits.unwrap_or_default())
+        Some(asked.limits.clone().unwrap_or_default())
     };
     Ok(registry.isolate(|plugin| limits(&plugin.name), "", Vec::new()))
 }

@@ -197,7 +197,7 @@ impl PipelineRequest {
         for Isolated { argument, plugin, limits } in isolated {
             let place = places[argument];
             match spec.run.plugins.iter_mut().find(|demand| demand.name.value == plugin) {
-                Some(demand) => demand.isolate = limits.or(demand.isolate).or(Some(Isolation::default())),
+                Some(demand) => demand.isolate = limits.or(demand.isolate.take()).or(Some(Isolation::default())),
                 None => spec.run.plugins.push(PluginDemand {
                     name: Written::at(place, plugin),
                     version: Written::at(place, Default::default()),
