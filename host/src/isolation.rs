@@ -1,7 +1,7 @@
 //! How plugins are isolated: the limits of their processes, what these can reach, and the program that they are.
 
 use std::{
-    io,
+    fmt, fs, io,
     path::{Path, PathBuf},
     process::Command,
     str::FromStr,
@@ -146,6 +146,45 @@ impl Isolation {
     }
 }
 
+/// The settings that are not the usual ones, as arguments have them.
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { memory, pass_seconds, threads, restarts, sandbox, read, env } = self;
+        let settings = [
+            memory.map(|bytes| format!("memory={}", size_text(bytes).replace(" bytes", "").replace(' ', ""))),
+            pass_seconds.map(|seconds| format!("pass-seconds={seconds}")),
+            threads.map(|threads| format!("threads={threads}")),
+            (*restarts != Self::default().restarts).then(|| format!("restarts={restarts}")),
+            (*sandbox != Sandbox::default()).then(|| format!("sandbox={}", sandbox.name())),
+        ];
+        let read = read.iter().map(|path| format!("read={}", path.display()));
+        let env = env.iter().map(|name| format!("env={name}"));
+        f.write_str(&settings.into_iter().flatten().chain(read).chain(env).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// The file beside a plugin's that isolates that plugin wherever it is used: `libacme.so.isolate`, with the settings as
+/// arguments have them.
+pub fn beside(plugin: &Path) -> PathBuf {
+    let mut name = plugin.as_os_str().to_owned();
+    name.push(".isolate");
+    name.into()
+}
+
+/// How the file beside a plugin's isolates it; nothing if there is no such file.
+///
+/// # Errors
+/// Returns why the file cannot be used.
+pub(crate) fn demanded(plugin: &Path) -> Result<Option<Isolation>, String> {
+    let file = beside(plugin);
+    let wrong = |why: String| format!("`{}`, which isolates it, cannot be used: {why}", file.display());
+    match fs::read_to_string(&file) {
+        Ok(text) => text.trim().parse().map(Some).map_err(wrong),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
 /// Settings as arguments have them: `memory=1GiB,pass-seconds=60`. Paths start at the current folder.
 impl FromStr for Isolation {
     type Err = String;
@@ -227,6 +266,7 @@ mod tests {
         let limits = "memory = \"1 GiB\", pass_seconds = 60, threads = 2, restarts = 0";
         let reach = "sandbox = \"strict\", read = [\"/tmp\"], env = [\"A\", \"B\"]";
         assert_eq!(isolation.toml(), format!("{limits}, {reach}"));
+        assert_eq!(isolation.to_string(), text);
         assert_eq!("".parse(), Ok(Isolation::default()));
         assert_eq!(Isolation::default().toml(), "");
         for (wrong, why) in [

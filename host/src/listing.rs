@@ -82,6 +82,7 @@ pub fn list_json(registry: &Registry, what: Listed) -> Value {
                     "licence": plugin.licence,
                     "description": plugin.description,
                     "file": provider.path().map(|path| path.display().to_string()),
+                    "isolated": provider.isolation().map(ToString::to_string),
                     "refused": null,
                 })
             });

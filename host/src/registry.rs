@@ -100,11 +100,12 @@ impl Registry {
         }
         let found = plugins.into_iter().filter(|found| is_chosen(&found.records.plugin));
         providers.extend(found.map(|found| {
-            let FoundPlugin { path, records, section, is_named } = found;
-            (records, ProviderSource::File(path, section, is_named))
+            let FoundPlugin { path, records, section, is_named, isolation } = found;
+            (records, ProviderSource::File(path, section, is_named, isolation))
         }));
         let provider = |(records, source)| Arc::new(Provider::new(records, source));
-        Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
+        let all = Self::of(providers.into_iter().map(provider).collect(), refused, duplicates);
+        all.isolate(|_| None, "", Vec::new())
     }
 
     /// Returns the failures since the last call where no error could be returned: plugins that panicked while their objects
@@ -160,7 +161,8 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
-    /// The same with plugins in processes of their own, each started when something of it is first needed. Choices of a
+    /// The same with plugins in processes of their own: those that are chosen, and those that the file beside theirs
+    /// isolates. Each is started when something of it is first needed. Choices of a
     /// pipeline are made afterwards, and are stated here for these processes: its target, and the operators that are taken
     /// from a plugin (domain, name, plugin).
     pub fn isolate(
@@ -170,7 +172,8 @@ impl Registry {
         preferences: Vec<[String; 3]>,
     ) -> Self {
         let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
-        if !providers.iter().any(|provider| which(&provider.records.plugin).is_some()) {
+        let which = |provider: &Provider| which(&provider.records.plugin).or_else(|| provider.demanded().cloned());
+        if !providers.iter().any(|provider| which(provider).is_some()) {
             return self.clone();
         }
         let around = Arc::new(Around {
@@ -179,7 +182,7 @@ impl Registry {
             target: target.to_owned(),
             preferences,
         });
-        let isolated = |provider: &Arc<Provider>| match which(&provider.records.plugin) {
+        let isolated = |provider: &Arc<Provider>| match which(provider) {
             Some(isolation) => Arc::new(provider.isolate(Isolated { isolation, around: around.clone() })),
             None => provider.clone(),
         };

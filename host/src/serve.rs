@@ -1,14 +1,18 @@
 //! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
 
+mod instruments;
 mod logger;
 mod sandbox;
 
 use crate::{
-    loaded::{Answered, Asked, Outer, PassHandle},
+    loaded::{Answered, Asked, Outer, PassHandle, PluginInstrument},
     pass::{PassContext, Remarks, RunCx, Scope},
     plugin::{Discovery, Policy, WritableFiles, close_inherited, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
-    worker::{Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, sandbox as confinement, tag},
+    worker::{
+        Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, sandbox as confinement, tag,
+        usual_memory,
+    },
 };
 use abi_stable::std_types::RArc;
 use logger::{flush, lock, log_filter, patient, serves};
@@ -52,6 +56,7 @@ struct Server {
     next: AtomicU64,
     passes: Mutex<HashMap<u64, Arc<PassHandle>>>,
     begun: Mutex<HashMap<u64, Arc<BegunObject>>>,
+    instruments: Mutex<HashMap<u64, Arc<PluginInstrument>>>,
     /// The calls on lanes, by the lanes' numbers.
     calls: Mutex<HashMap<u64, Arc<LaneCall>>>,
 }
@@ -67,6 +72,26 @@ pub fn serve() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Confines this process, which is about to test plugins from these files, as it confines a worker: it can read them and
+/// the libraries of the system, write 256 MiB to the files that are open, and take half of the machine's memory. Returns
+/// the features that the kernel lacks for that.
+///
+/// # Errors
+/// Returns an error if it cannot be limited.
+pub fn confine(files: &[PathBuf]) -> std::io::Result<Vec<String>> {
+    const MOST_WRITTEN: u64 = 256 << 20;
+    for (resource, most) in [(Resource::Data, usual_memory()), (Resource::Core, 0), (Resource::Fsize, MOST_WRITTEN)] {
+        lower(resource, most)?;
+    }
+    Ok(Sandbox::enter(files, &[]).lacks)
+}
+
+/// Sets a limit of the system, which may be lower already.
+fn lower(resource: Resource, most: u64) -> Result<(), rustix::io::Errno> {
+    let most = Some(most.min(getrlimit(resource).maximum.unwrap_or(u64::MAX)));
+    setrlimit(resource, Rlimit { current: most, maximum: most })
 }
 
 /// The connection, away from the descriptors that code of plugins knows.
@@ -196,16 +221,15 @@ impl Server {
         if let Some(crashes) = message.files.pop() {
             tell_crashes_to(crashes.into());
         }
-        let limit = |bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) };
         let not_limited =
             |error: rustix::io::Errno| PassError::new(format_args!("its process cannot be limited: {error}"));
-        // It may have a lower limit already.
-        let most = getrlimit(Resource::Data).maximum.unwrap_or(u64::MAX);
-        setrlimit(Resource::Data, limit(message.get(tag::MEMORY).min(most))).map_err(not_limited)?;
-        setrlimit(Resource::Core, limit(0)).map_err(not_limited)?;
+        lower(Resource::Data, message.get(tag::MEMORY)).map_err(not_limited)?;
+        lower(Resource::Core, 0).map_err(not_limited)?;
         let files: Vec<PathBuf> = message.all(tag::FILE).map(|field| path(field.bytes)).collect();
         // The host has looked at who may change them.
-        let found = discover(&[], &files, Policy { writable: WritableFiles::Allow });
+        let mut found = discover(&[], &files, Policy { writable: WritableFiles::Allow });
+        // This is the process in which it is.
+        found.plugins.iter_mut().for_each(|plugin| plugin.isolation = None);
         let linked = if message.get(tag::LINKED) != 0 { Linked::Include } else { Linked::Exclude };
         let own = message.has(tag::OWN_FILE).then(|| path(message.bytes(tag::OWN_FILE)));
         let name = message.text(tag::NAME).to_owned();
@@ -248,6 +272,7 @@ impl Server {
             next: AtomicU64::new(1),
             passes: Mutex::default(),
             begun: Mutex::default(),
+            instruments: Mutex::default(),
             calls: Mutex::default(),
         })
     }
@@ -294,7 +319,8 @@ impl Server {
             kind::DROP => {
                 let begun = lock(&self.begun).remove(&message.get(tag::BEGUN));
                 let pass = lock(&self.passes).remove(&number);
-                drop((begun, pass));
+                let instrument = lock(&self.instruments).remove(&message.get(tag::INSTRUMENT));
+                drop((begun, pass, instrument));
                 match self.registry.take_faults().into_iter().next() {
                     Some(fault) => failed(PassError::new(fault)),
                     None => (done(), None),
@@ -305,6 +331,8 @@ impl Server {
                 Err(error) => failed(error),
             },
             kind::OPERATOR => self.operator(message, lane),
+            kind::INSTRUMENT => self.create_instrument(message).map_or_else(failed, |done| (done, None)),
+            kind::HOOK => self.hook(message, lane).map_or_else(failed, |done| (done, None)),
             _ => match self.pass(number) {
                 Ok(pass) => self.run(&pass, message, lane, means),
                 Err(error) => failed(error),

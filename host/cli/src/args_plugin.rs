@@ -171,6 +171,13 @@ pub(crate) struct InstallArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
+    /// Run them in processes of their own wherever they are used, with settings such as `memory=1GiB,read=PATH`.
+    ///
+    /// The settings are those of `relais run --isolate`. They are written into a file beside the plugin's,
+    /// `libacme.so.isolate`.
+    #[arg(long, value_name = "SETTINGS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub isolate: Option<String>,
+
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

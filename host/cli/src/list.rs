@@ -483,7 +483,12 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     let used = registry.plugins().map(|provider| {
         let plugin = &provider.records().plugin;
         let file = provider.path().map_or_else(|| "linked".into(), |path| path.display().to_string());
-        vec![plugin.name.clone(), plugin.version.to_string(), file, first_line(&plugin.description)]
+        let isolated = provider.isolation().map(|isolation| match isolation.to_string() {
+            settings if settings.is_empty() => "isolated: ".to_owned(),
+            settings => format!("isolated ({settings}): "),
+        });
+        let what = isolated.unwrap_or_default() + &first_line(&plugin.description);
+        vec![plugin.name.clone(), plugin.version.to_string(), file, what]
     });
     let refused = registry.refused().iter().map(|refused| {
         let (name, version) = match &refused.records {

@@ -40,6 +40,10 @@ fn open(file: &Path, args: &PluginArgs) -> Result<(), CliError> {
     if let Some(refused) = found.refused.first() {
         return Err(CliError::new(&refused.refusal));
     }
+    // Nobody has decided to trust it yet.
+    #[cfg(target_os = "linux")]
+    relais::serve::confine(&[file.to_owned()])
+        .map_err(|error| CliError::new(format!("the process in which it is opened cannot be limited: {error}")))?;
     let plugins = found.plugins.iter();
     plugins.map(|found| OpenPlugin::open(&found.path, &found.records.plugin, &found.section, None)).try_for_each(
         |opened| match opened {
@@ -144,7 +148,13 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) 
 
 pub(crate) fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
     let records = inspection.records.clone().filter(|_| inspection.is_accepted())?;
-    Some(FoundPlugin { path: inspection.path.clone(), records, section: Arc::default(), is_named: true })
+    Some(FoundPlugin {
+        path: inspection.path.clone(),
+        records,
+        section: Arc::default(),
+        is_named: true,
+        isolation: None,
+    })
 }
 
 fn is_same_path(a: &Path, b: &Path) -> bool {

@@ -4,29 +4,36 @@ use super::{
     args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
     catalogue,
     plugin_check::{Opening, as_found, check_all},
+    plugin_report::needs_text,
     terminal::{self, CliError},
 };
 use relais::{
     files::{Destination, Existing, FileError, FileSet},
     inspect::{Inspection, Objection, inspect},
+    isolation::{Isolation, beside},
     pass::Candidate,
     plugin::{PluginRecord, Policy},
     registry::{Choices, Linked, Registry},
     table::table,
-    words::{nearest, or_list},
+    words::{and_list, nearest, or_list},
 };
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     env::consts::{DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX},
     fs::{self, File},
-    io,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 /// Installs plugins: all of them, or none when one is refused.
 pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
     let folder = user_dir()?;
+    let isolation = args.isolate.as_deref().map(str::parse::<Isolation>).transpose();
+    let isolation = isolation.map_err(|why| CliError::usage(format!("`--isolate`: {why}")))?;
+    if isolation.is_some() && !cfg!(target_os = "linux") {
+        return Err(CliError::new("isolated plugins are supported on Linux alone"));
+    }
     let all = check_all(&args.files, &args.plugins, Opening::Try)?;
     let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf)> = Vec::new();
     for checked in &all {
@@ -52,15 +59,26 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         };
         inspection.objections.iter().filter(is_old).for_each(terminal::warn);
         let old = target.exists().then(|| inspect(&target, Policy::default()));
-        copy(&inspection.path, &target)?;
+        copy(&inspection.path, &target, isolation.as_ref())?;
         let old = old.map(|old| match old.records {
             Some(records) => format!("in the place of version {}", records.plugin.version),
             None => "in the place of a file that did not read".into(),
         });
         let old = old.map(|old| format!(", {old}")).unwrap_or_default();
+        let isolated = match fs::read_to_string(beside(&target)) {
+            Ok(settings) if settings.trim().is_empty() => ", isolated".to_owned(),
+            Ok(settings) => format!(", isolated ({})", settings.trim()),
+            Err(_) => String::new(),
+        };
         others.plugins.retain(|other| other.path != target);
         others.plugins.extend(as_found(inspection));
-        terminal::print(&format!("installed {} {} as `{}`{old}\n", plugin.name, plugin.version, target.display()))?;
+        terminal::print(&format!(
+            "installed {} {} as `{}`{old}{isolated}\n",
+            plugin.name,
+            plugin.version,
+            target.display()
+        ))?;
+        terminal::print(&contents(inspection))?;
     }
     let registry = Registry::new(others, Linked::Include, &Choices::new());
     let ambiguous: BTreeMap<_, _> = names.iter().flat_map(|name| registry.ambiguous_passes(name)).collect();
@@ -97,6 +115,11 @@ pub(crate) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
     }
     for it in found {
         fs::remove_file(&it.path).map_err(|error| failed("removed", &it.path, &error))?;
+        let beside = beside(&it.path);
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("removed", &beside, &error)),
+            _ => {}
+        }
         let version = it.records.as_ref().map(|records| format!(" {}", records.plugin.version)).unwrap_or_default();
         terminal::print(&format!("removed {}{version} (`{}`)\n", args.name, it.path.display()))?;
     }
@@ -190,16 +213,44 @@ fn make_folder(folder: &Path) -> Result<(), CliError> {
 }
 
 /// Copies under another name first: no run sees half a plugin, and one that has the old file open keeps it.
-fn copy(from: &Path, target: &Path) -> Result<(), CliError> {
+/// What a plugin has, and the libraries that it asks for, from its file.
+fn contents(inspection: &Inspection) -> String {
+    let Some(records) = &inspection.records else { return String::new() };
+    let count =
+        |n: usize, one: &str, several: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { several }));
+    let n_added = records.additions.len() + records.evaluators.len();
+    let counts = [
+        count(records.passes.len(), "pass", "passes"),
+        count(records.operators.len(), "operator", "operators"),
+        count(n_added, "addition to operators of others", "additions to operators of others"),
+        count(records.instruments.len(), "instrument", "instruments"),
+        count(records.analyses.len(), "analysis", "analyses"),
+        count(records.pipelines.len(), "pipeline", "pipelines"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let has = if counts.is_empty() { "nothing".to_owned() } else { and_list(&counts) };
+    format!("  has {has}\n  needs {}\n", needs_text(&inspection.needs))
+}
+
+/// Copies a plugin, and says beside it how it is isolated.
+fn copy(from: &Path, target: &Path, isolation: Option<&Isolation>) -> Result<(), CliError> {
     let unwritten = |error: FileError| CliError::new(&error).help(error.help());
-    let destination = Destination::new(target, Existing::Replace).map_err(unwritten)?;
     let mut set = FileSet::new();
-    let file = set.add(&destination).map_err(unwritten)?;
-    let copied = File::open(from).and_then(|mut from| io::copy(&mut from, file));
-    // Independent of the user's mask: a plugin that others may write is refused.
-    #[cfg(unix)]
-    let copied = copied.and_then(|_| file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
-    copied.map_err(|error| failed("written", target, &error))?;
+    let mut add = |path: &Path, content: &mut dyn Read| {
+        let destination = Destination::new(path, Existing::Replace).map_err(unwritten)?;
+        let file = set.add(&destination).map_err(unwritten)?;
+        let copied = io::copy(content, file);
+        // Independent of the user's mask: a plugin that others may write is refused.
+        #[cfg(unix)]
+        let copied = copied.and_then(|_| file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
+        copied.map(|_| ()).map_err(|error| failed("written", path, &error))
+    };
+    // Before the plugin: it is never there without it.
+    if let Some(isolation) = isolation {
+        add(&beside(target), &mut format!("{isolation}\n").as_bytes())?;
+    }
+    let mut file = File::open(from).map_err(|error| failed("read", from, &error))?;
+    add(target, &mut file)?;
     set.commit().map_err(unwritten)
 }
 

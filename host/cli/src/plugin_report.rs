@@ -75,7 +75,8 @@ fn build(plugin: &PluginRecord) -> &'static str {
     if plugin.debug { "debug" } else { "release" }
 }
 
-fn needs_text(needs: &Needs) -> String {
+/// The libraries that a plugin asks for.
+pub(crate) fn needs_text(needs: &Needs) -> String {
     match needs {
         Needs::NotChecked { why } => format!("not checked: {why}"),
         Needs::Checked(Needed { libraries, .. }) if libraries.is_empty() => "no library".into(),

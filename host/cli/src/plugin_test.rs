@@ -28,7 +28,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
         .ok_or_else(|| CliError::new(format!("`{}` was found and is gone", args.file.display())))?;
     let kit = Kit::with(settings(args, &bench)?);
     // A process that was started for it tests, and ends here.
-    kit.judges(&bench);
+    kit.judges(&bench, || confine(&registry));
     let report = kit
         .supervise(&own_arguments())
         .map_err(|error| CliError::new(format!("`{}` cannot be tested: {error}", args.file.display())))?;
@@ -42,6 +42,20 @@ pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
         [one] => Err(failed(plugin, "1 finding", one, args)),
         [first, ..] => Err(failed(plugin, &format!("{} findings", report.findings.len()), first, args)),
     }
+}
+
+/// Keeps the process in which plugins are tested from files, the network and other processes. Isolated ones are kept from
+/// them already.
+fn confine(registry: &Registry) {
+    #[cfg(target_os = "linux")]
+    if registry.plugins().all(|provider| provider.isolation().is_none()) {
+        let files: Vec<_> = registry.plugins().filter_map(|provider| provider.path().map(Path::to_owned)).collect();
+        if let Err(error) = relais::serve::confine(&files) {
+            log::warn!("the process in which the plugin is tested cannot be limited: {error}");
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = registry;
 }
 
 fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> CliError {

@@ -53,7 +53,11 @@ impl PluginInstrument {
         &self.state.provider.records().instruments[self.index]
     }
 
-    fn hook<T>(&self, call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>) -> Result<T, PassError> {
+    /// Calls a hook.
+    pub(crate) fn hook<T>(
+        &self,
+        call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>,
+    ) -> Result<T, PassError> {
         let _running = Running::new(self.object.what());
         call(&self.state.call(), &self.object).into_result().map_err(cut_error)
     }

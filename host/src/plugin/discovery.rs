@@ -6,6 +6,7 @@ use super::{
     verdict::{Refusal, judge},
     writers::Writers,
 };
+use crate::isolation::{self, Isolation};
 use std::{
     collections::BTreeMap,
     env::consts::DLL_EXTENSION,
@@ -65,6 +66,8 @@ pub struct FoundPlugin {
     pub section: Arc<[u8]>,
     /// Whether the user named the file: it outranks files of the same plugin that were found in folders.
     pub is_named: bool,
+    /// How the file beside it isolates it, if there is one.
+    pub isolation: Option<Isolation>,
 }
 
 /// A file or folder that is not used, and why.
@@ -186,11 +189,17 @@ impl Search {
         if let Err(refusal) = judge(&records.plugin) {
             return self.refuse(path, Some(records), refusal);
         }
+        let isolation = match isolation::demanded(path) {
+            Ok(isolation) => isolation,
+            Err(why) => return self.refuse(path, Some(records), Refusal::Isolation { why }),
+        };
         let same = self.same_section.entry(section.clone()).or_default();
         let is_copy = |&&earlier: &&usize| is_same_file(&self.found.plugins[earlier].path, path);
         if let Some(&earlier) = same.iter().find(is_copy) {
             self.found.duplicates.push((path.to_owned(), self.found.plugins[earlier].path.clone()));
-            self.found.plugins[earlier].is_named |= wanted == Wanted::ByName;
+            let earlier = &mut self.found.plugins[earlier];
+            earlier.is_named |= wanted == Wanted::ByName;
+            earlier.isolation = earlier.isolation.take().or(isolation);
             return;
         }
         same.push(self.found.plugins.len());
@@ -199,6 +208,7 @@ impl Search {
             records,
             section,
             is_named: wanted == Wanted::ByName,
+            isolation,
         });
     }
 }

@@ -61,6 +61,14 @@ pub trait Away: Send + Sync {
     /// Returns an error if the plugin does, or its process cannot be started.
     fn create_pass(self: Arc<Self>, name: &str, options: &[u8]) -> Result<PassObject, PassError>;
 
+    /// Makes an instrument: full name, options as an encoded table.
+    ///
+    /// # Errors
+    /// Returns an error if the plugin does, or its process cannot be started.
+    fn create_instrument(self: Arc<Self>, _: &str, _: &[u8]) -> Result<InstrumentObject, PassError> {
+        Err(PassError::with_kind(error_kind::HOST, "a plugin of this kind has no instruments"))
+    }
+
     /// The type relation of an operator: domain, name, first version.
     fn infer(self: Arc<Self>, _: (&str, &str, u32)) -> Option<InferEntry> {
         None
@@ -163,8 +171,7 @@ impl OpenPlugin {
             Self::Bytes(_) => {
                 Err(PassError::with_kind(error_kind::HOST, "a plugin that is handed bytes has no instruments"))
             }
-            Self::Away(_) => Err(PassError::with_kind(error_kind::HOST, "instruments cannot be isolated yet")
-                .help("without isolation, the instrument can be used")),
+            Self::Away(plugin) => plugin.clone().create_instrument(name, options),
         }
     }
 

@@ -75,6 +75,11 @@ pub enum Refusal {
         /// The compiler it was built with.
         rustc: String,
     },
+    /// The file beside it does not say how it is isolated.
+    Isolation {
+        /// What is wrong with that file.
+        why: String,
+    },
     /// Its bytes are no longer those that were checked.
     Replaced,
     /// The system does not open it.
@@ -143,6 +148,7 @@ impl Refusal {
             | Self::Unreadable { .. }
             | Self::NotALibrary { .. }
             | Self::Writable { .. }
+            | Self::Isolation { .. }
             | Self::Replaced
             | Self::Open { .. } => Mover::File,
             _ => Mover::Plugin,
@@ -194,6 +200,7 @@ impl Refusal {
             Self::Panic { .. } => {
                 "remove `panic = \"abort\"` from the profile in its `Cargo.toml` and rebuild it".into()
             }
+            Self::Isolation { .. } => "install the plugin again, or remove that file".into(),
             Self::Replaced => "run again".into(),
             Self::Open { .. } => "`relais plugin check` shows the libraries and symbols that it needs and lacks".into(),
             Self::Missing | Self::Unreadable { .. } => "check the path and the permissions".into(),
@@ -240,6 +247,7 @@ impl fmt::Display for Refusal {
                 let api = if api.is_empty() { "?" } else { api };
                 write!(f, "(built by `{rustc}` with `relais-plugin-api` {api}, this host by `{RUSTC}` with {API})")
             }
+            Self::Isolation { why } => f.write_str(why),
             Self::Replaced => f.write_str("it was replaced after it had been looked at"),
             Self::Open { why } => write!(f, "the system does not open it: {why}"),
             Self::Entry { symbol, why } => write!(f, "its entry `{symbol}` is not usable: {why}"),

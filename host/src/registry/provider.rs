@@ -44,8 +44,9 @@ pub(super) struct Around {
 
 #[derive(Clone)]
 pub(super) enum ProviderSource {
-    /// The file, the bytes of its records as they were read, and whether the user named it.
-    File(PathBuf, Arc<[u8]>, bool),
+    /// The file, the bytes of its records as they were read, whether the user named it, and how the file beside it
+    /// isolates it.
+    File(PathBuf, Arc<[u8]>, bool, Option<Isolation>),
     Linked(fn() -> PluginRef),
 }
 
@@ -72,6 +73,14 @@ impl Provider {
         self.isolated.as_ref().map(|isolated| &isolated.isolation)
     }
 
+    /// How the file beside its own isolates it.
+    pub(super) fn demanded(&self) -> Option<&Isolation> {
+        match &self.source {
+            ProviderSource::File(.., isolation) => isolation.as_ref(),
+            ProviderSource::Linked(_) => None,
+        }
+    }
+
     /// Returns its records.
     pub fn records(&self) -> &Records {
         &self.records
@@ -92,7 +101,7 @@ impl Provider {
 
     /// Whether the user named its file.
     pub(super) fn is_named(&self) -> bool {
-        matches!(self.source, ProviderSource::File(.., true))
+        matches!(self.source, ProviderSource::File(_, _, true, _))
     }
 
     /// Whether its library was opened.
@@ -104,7 +113,7 @@ impl Provider {
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match (&self.isolated, &self.source) {
             (Some(isolated), _) => Ok(OpenPlugin::Away(Arc::new(self.worker(isolated)))),
-            (None, ProviderSource::File(path, section, _)) => {
+            (None, ProviderSource::File(path, section, ..)) => {
                 OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
             }
             (None, ProviderSource::Linked(root)) => Ok(OpenPlugin::linked(root())),

@@ -1,11 +1,12 @@
 //! A worker as the registry has it: in the place of a library.
 
-use super::{of_plugin::Worker, operators, passes::AwayPass};
+use super::{instruments::AwayInstrument, of_plugin::Worker, operators, passes::AwayPass};
 use crate::plugin::Away;
 use relais_plugin_api::{
     boundary::{
         abi::{CallEntry, EvalEntry, InferEntry, PassObject},
-        foreign::foreign_pass,
+        foreign::{foreign_instrument, foreign_pass},
+        instrument::InstrumentObject,
     },
     diagnostics::PassError,
 };
@@ -14,6 +15,10 @@ use std::sync::Arc;
 impl Away for Worker {
     fn create_pass(self: Arc<Self>, name: &str, options: &[u8]) -> Result<PassObject, PassError> {
         AwayPass::create(self, name, options).map(foreign_pass)
+    }
+
+    fn create_instrument(self: Arc<Self>, name: &str, options: &[u8]) -> Result<InstrumentObject, PassError> {
+        AwayInstrument::create(self, name, options).map(foreign_instrument)
     }
 
     fn infer(self: Arc<Self>, _: (&str, &str, u32)) -> Option<InferEntry> {

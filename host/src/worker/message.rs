@@ -56,6 +56,10 @@ pub mod kind {
     pub const END: u16 = 25;
     /// To the worker: ask a part of an operator about a call.
     pub const OPERATOR: u16 = 26;
+    /// To the worker: make an instrument.
+    pub const INSTRUMENT: u16 = 27;
+    /// To the worker: call a hook of an instrument.
+    pub const HOOK: u16 = 28;
 
     /// The result of a call.
     pub const DONE: u16 = 32;
@@ -87,6 +91,36 @@ pub mod sandbox {
     pub const USUAL: u64 = 1;
     /// All of it, or nothing runs.
     pub const STRICT: u64 = 2;
+}
+
+/// The hooks of instruments.
+pub mod hook {
+    /// The context is about to be entered.
+    pub const ENTER: u64 = 1;
+    /// It was left.
+    pub const EXIT: u64 = 2;
+    /// Whether a pass may run.
+    pub const SHOULD_RUN: u64 = 3;
+    /// A pass is about to run.
+    pub const BEFORE: u64 = 4;
+    /// A pass ran.
+    pub const AFTER: u64 = 5;
+    /// A pass did not run.
+    pub const SKIPPED: u64 = 6;
+    /// A pass failed.
+    pub const FAILED: u64 = 7;
+    /// A pass counted something.
+    pub const COUNTED: u64 = 8;
+    /// A pass said something.
+    pub const SAID: u64 = 9;
+    /// A pass took time.
+    pub const TOOK: u64 = 10;
+    /// Whether the result of a pass is accepted.
+    pub const ACCEPT: u64 = 11;
+    /// The findings.
+    pub const FINDINGS: u64 = 12;
+    /// The time that a pass has.
+    pub const TIME_LIMIT: u64 = 13;
 }
 
 /// The fields of messages.
@@ -153,6 +187,16 @@ pub mod tag {
     pub const SANDBOX: u16 = 30;
     /// A file or folder that can be read in the sandbox.
     pub const READ: u16 = 31;
+    /// The number of an instrument.
+    pub const INSTRUMENT: u16 = 32;
+    /// The hook that is called.
+    pub const HOOK: u16 = 33;
+    /// The pass that a hook is about: its level, its optimisation level, its name.
+    pub const PASS: u16 = 34;
+    /// The plugin of that pass.
+    pub const PLUGIN: u16 = 35;
+    /// A pass that it requires.
+    pub const REQUIRED: u16 = 36;
 }
 
 /// The most bytes of fields that are read.

@@ -10,6 +10,8 @@ mod away;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
+mod instruments;
+#[cfg(target_os = "linux")]
 mod lane;
 #[cfg(target_os = "linux")]
 mod message;
@@ -27,9 +29,10 @@ pub(crate) use elsewhere::Worker;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     lane::{Files, Lane, LaneError},
-    message::{LOST, Message, PROTOCOL, diagnostic_bytes, kind, sandbox, tag},
+    message::{LOST, Message, PROTOCOL, diagnostic_bytes, diagnostic_of, error_of, hook, kind, sandbox, tag},
     of_plugin::Worker,
     operators::failure,
+    process::usual_memory,
 };
 
 use crate::{isolation::Isolation, plugin::DropFaults};

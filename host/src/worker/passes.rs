@@ -83,7 +83,7 @@ fn lied(why: impl std::fmt::Display) -> PassError {
 }
 
 /// Asks for something other than a run of a pass, for which there is a minute if there is no limit.
-fn exchange_alone(held: &mut Held, message: Message, seconds: Option<u64>) -> Result<Message, LaneError> {
+pub(super) fn exchange_alone(held: &mut Held, message: Message, seconds: Option<u64>) -> Result<Message, LaneError> {
     let process = held.process.clone();
     exchange_within(held.lane()?, &process, &message, &[], seconds.or(Some(60)), &|| false)
 }

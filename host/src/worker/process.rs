@@ -79,7 +79,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Half of the machine's memory.
-fn usual_memory() -> u64 {
+pub fn usual_memory() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(info.mem_unit.into()) / 2
 }

@@ -2,7 +2,7 @@
 //! at. Not intended for authors.
 #![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
 
-mod instrument;
+pub(crate) mod instrument;
 mod pass;
 
 pub use instrument::{InstrumentImpl, create as create_instrument};

@@ -2,6 +2,7 @@
 //! them.
 #![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
 
+pub use crate::entry::instrument::foreign_instrument;
 pub use relais_ops::parts::{ForeignCode, ForeignText, foreign_eval, foreign_infer, foreign_text};
 
 use crate::{

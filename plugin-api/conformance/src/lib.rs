@@ -256,9 +256,10 @@ impl Kit {
         self.supervise_check("", arguments)
     }
 
-    /// Tests the items on a bench, if this is a process that [`supervise`](Self::supervise) started, and ends it.
-    pub fn judges(&self, bench: &dyn Bench) {
-        self.judges_check("", bench);
+    /// Tests the items on a bench, if this is a process that [`supervise`](Self::supervise) started, and ends it. It calls
+    /// `first` before any code of the items runs.
+    pub fn judges(&self, bench: &dyn Bench, first: impl FnOnce()) {
+        self.judges_check("", bench, first);
     }
 
     /// Tests the items on a bench, in this process: an item that ends it, or hangs, does so.
@@ -290,10 +291,13 @@ impl Kit {
         log.end();
     }
 
-    fn judges_check(&self, check: &str, bench: &dyn Bench) {
+    fn judges_check(&self, check: &str, bench: &dyn Bench, first: impl FnOnce()) {
         let Some(orders) = supervise::orders().filter(|orders| orders.check == check) else { return };
         match Journal::open(&orders.journal) {
-            Ok(journal) => self.judge_share(bench, &journal, orders.share, &orders.skip),
+            Ok(journal) => {
+                first();
+                self.judge_share(bench, &journal, orders.share, &orders.skip);
+            }
             Err(error) => log::error!("`{}` cannot be written: {error}", orders.journal.display()),
         }
         process::exit(0);
@@ -331,7 +335,7 @@ impl Kit {
                 panic!("a module of the author's own cannot be parsed:\n{}", errors.join("\n"));
             }
         }
-        self.judges_check(&check, &LinkedItems);
+        self.judges_check(&check, &LinkedItems, || ());
         if supervise::orders().is_some() {
             // Another check of this test runs in this process.
             return;

@@ -184,6 +184,58 @@ fn what_cannot_be_isolated_or_limited_is_a_fault() {
 /// Not isolated.
 const HERE: &str = "here";
 
+/// The status of a run with an instrument of a plugin, the errors, and what the instrument wrote down.
+fn watched(instrument: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let here = folder("isolated-watched");
+    fs::write(here.join("m.relay"), MODEL.replace("quit::Same(%w)", "Abs(%w)").replace(", \"quit\": 1", "")).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "-q", "--no-reproducer", "--plugin"]);
+    run.arg(plugin("rules")).args(["--allow-writable-plugins", "--instrument", instrument]).args(arguments);
+    let run = Run::of(run.args(["--passes", "InferType,FoldConstant,EliminateCommonSubexpr,DeadCodeElimination"]));
+    (run.status, run.stderr, fs::read_to_string(here.join("ran")).unwrap_or_default())
+}
+
+#[test]
+fn instruments_see_the_same_from_another_process() {
+    let seen = "took relais.InferType\naccept relais.InferType";
+    for (instrument, expected) in [
+        ("acme.Scribe:path=ran,vetoes=[\"FoldConstant\"]", "vetoed"),
+        ("acme.Scribe:path=ran,fails_at=before", "told to fail"),
+        ("acme.Scribe:path=ran,fails_at=should_run,how=panic", "told to panic"),
+        ("acme.Scribe:path=ran,fails_at=skipped,how=panic,vetoes=[\"FoldConstant\"]", "told to panic"),
+        ("acme.Scribe:path=ran,fails_at=new", "told to fail"),
+        ("acme.Reviewer", seen),
+        ("acme.Reviewer:refused=Identity", "`Identity` is left"),
+        ("acme.Reviewer:hurried=relais.FoldConstant", ""),
+        ("acme.Reviewer:panics=findings", "its findings are lost"),
+    ] {
+        let here = watched(instrument, &[]);
+        let away = watched(instrument, &["--isolate", "acme-rules:sandbox=none"]);
+        assert_eq!(here, away, "{instrument}");
+        assert!(here.1.contains(expected) || here.2.contains(expected), "{instrument}: {here:?}");
+    }
+}
+
+#[test]
+fn an_instrument_that_ends_its_process_is_named() {
+    for (place, named) in [
+        ("instrument-new", "instrument `quit.Watch`"),
+        ("enter", "instrument `quit.Watch` failed at `enter`"),
+        ("before", "instrument `quit.Watch` failed at `before`"),
+        ("after", "instrument `quit.Watch` failed at `after`"),
+        ("exit", "instrument `quit.Watch` failed at `exit`"),
+        ("instrument-drop", "instrument `quit.Watch`"),
+    ] {
+        let (run, files) = quit("watch", &format!("{place}:segv"), "", &["--instrument", "quit.Watch"]);
+        assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{place}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("its process died: SIGSEGV") && run.stderr.contains(named),
+            "{place}: {}",
+            run.stderr
+        );
+    }
+}
+
 /// A run of passes of the plugin that tries to reach what it should not. The program that starts the host has left it an
 /// open file, and the environment has a secret.
 fn prowl(name: &str, settings: &str, passes: &str, wrapper: &[&str]) -> Run {
@@ -249,6 +301,61 @@ fn the_pipeline_of_a_plugin_does_not_say_what_that_may_read() {
     run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--allow-writable-plugins", "-p", "prowl.All"]);
     let run = Run::of(run.arg("--plugin").arg(plugin("prowler")).args(["--isolate", "prowler"])).expect_failure();
     assert!(run.stderr.contains("the pipeline of a plugin cannot say `read`"), "{}", run.stderr);
+}
+
+/// The program, with an own folder of plugins, in a folder with a file that the plugin would like to read.
+fn with_home(here: &Path) -> Command {
+    let mut run = command();
+    run.current_dir(here).env("RELAIS_HOME", here.join("home")).env("RELAIS_TEST_PROWL", here.join("secret.txt"));
+    run
+}
+
+#[test]
+fn a_plugin_that_is_installed_as_isolated_is_isolated_wherever_it_is_used() {
+    let here = folder("isolated-installed");
+    fs::write(here.join("m.relay"), "def @main(%x: Tensor[(2,), float32]) { Relu(%x) }").unwrap();
+    fs::write(here.join("secret.txt"), "secret").unwrap();
+    let install = |arguments: &[&str]| {
+        let mut install = with_home(&here);
+        install.args(["plugin", "install", "--allow-writable-plugins"]).arg(plugin("prowler")).args(arguments);
+        Run::of(&mut install)
+    };
+    let run = || Run::of(with_home(&here).args(["run", "m.relay", "-o", "out.relay", "-f", "--passes", "prowl.Read"]));
+    let said = install(&["--isolate=env=RELAIS_TEST_PROWL"]).expect_success().stdout;
+    assert!(said.contains(", isolated (env=RELAIS_TEST_PROWL)\n  has 2 passes and 1 pipeline\n  needs "), "{said}");
+    let listed = Run::of(with_home(&here).args(["list", "plugins"])).expect_success().stdout;
+    assert!(listed.contains("isolated (env=RELAIS_TEST_PROWL): tries to reach files"), "{listed}");
+    let refused = run().expect_failure().stderr;
+    assert!(refused.contains("pass `prowl.Read`") && refused.contains("(os error 1)"), "{refused}");
+    // Installed again, it stays as it is, or is given more.
+    assert!(install(&[]).expect_success().stdout.contains(", isolated (env="), "it stays isolated");
+    install(&["--isolate=env=RELAIS_TEST_PROWL,read=secret.txt"]).expect_success();
+    assert!(run().expect_success().stderr.contains("read: secret"), "it may read that");
+    let beside = here.join("home/plugins/libprowler.so.isolate");
+    fs::write(&beside, "memory=much\n").unwrap();
+    let refused = run().expect_failure().stderr;
+    assert!(refused.contains("which isolates it, cannot be used: `much` is not a size"), "{refused}");
+    Run::of(with_home(&here).args(["plugin", "remove", "prowler"])).expect_success();
+    assert!(!beside.exists(), "it goes with the plugin");
+    let usage = install(&["--isolate=cores=2"]);
+    assert_eq!(usage.status, Some(2), "{}", usage.stderr);
+}
+
+#[test]
+fn a_plugin_that_is_only_looked_at_or_tested_is_in_a_sandbox() {
+    let here = folder("isolated-tested");
+    fs::write(here.join("secret.txt"), "secret").unwrap();
+    for command in [&["check"][..], &["install"], &["test", "--only", "prowl.Everything", "--modules", "2"]] {
+        let mut run = with_home(&here);
+        run.arg("plugin").args(command).arg("--allow-writable-plugins").arg(plugin("prowler"));
+        Run::of(&mut run).expect_success();
+        assert_eq!(fs::read_dir(&here).unwrap().filter(|it| it.as_ref().unwrap().path().is_file()).count(), 1);
+    }
+    // It does harm where it is trusted.
+    fs::write(here.join("m.relay"), "def @main(%x: Tensor[(2,), float32]) { Relu(%x) }").unwrap();
+    Run::of(with_home(&here).args(["run", "m.relay", "-o", "out.relay", "--passes", "prowl.Everything"]))
+        .expect_success();
+    assert!(here.join("secret.txt.made").exists());
 }
 
 /// Starts a program with a kernel that seems to lack a call of the system.

@@ -14,6 +14,7 @@ mod plugin_foreign;
 mod plugin_life;
 mod plugin_linked;
 mod plugin_matrix;
+mod plugin_names;
 mod plugin_run;
 mod plugin_start;
 mod plugin_statistics;

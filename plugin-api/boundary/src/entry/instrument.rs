@@ -42,6 +42,16 @@ pub fn create<I: InstrumentImpl>(options: &Value) -> Option<Result<InstrumentObj
     }))
 }
 
+/// An instrument that was made already, as every other one is called. Its name is its own matter.
+pub fn foreign_instrument<I: Instrument<Options = ()>>(instrument: I) -> InstrumentObject {
+    struct Foreign<I>(PhantomData<I>);
+    impl<I: Instrument<Options = ()>> InstrumentImpl for Foreign<I> {
+        type Instrument = I;
+        const SPEC: &'static InstrumentSpec = &InstrumentSpec { name: "", doc: "", options: &[] };
+    }
+    InstrumentObject { state: Box::into_raw(Box::new(instrument)).cast(), vtable: VTableOf::<Foreign<I>>::REF }
+}
+
 struct VTableOf<I>(PhantomData<I>);
 
 impl<I: InstrumentImpl> VTableOf<I> {
