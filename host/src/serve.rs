@@ -28,7 +28,7 @@ use relais_plugin_api::{
 };
 use rustix::{
     io::{FdFlags, dup, fcntl_setfd},
-    process::{Resource, Rlimit, getrlimit, setrlimit},
+    process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit},
 };
 use sandbox::Sandbox;
 use std::{
@@ -75,18 +75,20 @@ pub fn serve() -> ExitCode {
 }
 
 /// Confines this process, which is about to test plugins from these files, as it confines a worker: it can read them and
-/// the libraries of the system, write 256 MiB to the files that are open, and take half of the machine's memory. Returns
+/// the libraries of the system, write 512 MiB to the files that are open, and take half of the machine's memory. Returns
 /// the features that the kernel lacks for that.
 ///
 /// # Errors
 /// Returns an error if it cannot be limited.
 pub fn confine(files: &[PathBuf]) -> std::io::Result<Vec<String>> {
-    const MOST_WRITTEN: u64 = 256 << 20;
     for (resource, most) in [(Resource::Data, usual_memory()), (Resource::Core, 0), (Resource::Fsize, MOST_WRITTEN)] {
         lower(resource, most)?;
     }
     Ok(Sandbox::enter(files, &[]).lacks)
 }
+
+/// The most bytes of a file that a plugin's process writes, or a library that it opens has.
+const MOST_WRITTEN: u64 = 512 << 20;
 
 /// Sets a limit of the system, which may be lower already.
 fn lower(resource: Resource, most: u64) -> Result<(), rustix::io::Errno> {
@@ -97,6 +99,8 @@ fn lower(resource: Resource, most: u64) -> Result<(), rustix::io::Errno> {
 /// The connection, away from the descriptors that code of plugins knows.
 fn connected() -> std::io::Result<Lane> {
     close_inherited();
+    // With the host, whatever the plugin does meanwhile.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     let stdin = std::io::stdin();
     let control = dup(&stdin)?;
     fcntl_setfd(&control, FdFlags::CLOEXEC)?;
@@ -225,6 +229,8 @@ impl Server {
             |error: rustix::io::Errno| PassError::new(format_args!("its process cannot be limited: {error}"));
         lower(Resource::Data, message.get(tag::MEMORY)).map_err(not_limited)?;
         lower(Resource::Core, 0).map_err(not_limited)?;
+        // Files in memory, to which libraries are copied, do not count as memory.
+        lower(Resource::Fsize, MOST_WRITTEN).map_err(not_limited)?;
         let files: Vec<PathBuf> = message.all(tag::FILE).map(|field| path(field.bytes)).collect();
         // The host has looked at who may change them.
         let mut found = discover(&[], &files, Policy { writable: WritableFiles::Allow });

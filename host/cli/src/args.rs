@@ -3,13 +3,13 @@
 use super::{
     args_check::{CheckArgs, bound},
     args_filetest::FiletestArgs,
+    args_instruments::InstrumentArgs,
     args_plugin::PluginCommand,
     args_search::PluginArgs,
-    args_watch::WatchArgs,
 };
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use relais_session::many::Shard;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// The lock file by default.
 const LOCK_FILE: &str = "relais.lock";
@@ -57,6 +57,12 @@ pub(crate) enum Command {
         override_usage = "relais run [OPTIONS] <MODEL> --output <FILE>\n       relais run [OPTIONS] <MODEL>... --out-dir <FOLDER>"
     )]
     Run(Box<RunModelsArgs>),
+    /// Run a pipeline over a model now, and again whenever the model, a plugin or the pipeline changes.
+    ///
+    /// The options are those of `relais run`. After the first time, what differs is printed: of what the run says, and of the
+    /// resulting program. Plugins may be built before that, and tested by examples.
+    #[command(override_usage = "relais watch [OPTIONS] <MODEL> --output <FILE>")]
+    Watch(Box<WatchArgs>),
     /// Make source code of a model: a C file that needs no runtime, and its header.
     ///
     /// The pipeline makes the graph small, loop programs of its calls, and C of these. All sizes have to be known:
@@ -150,6 +156,29 @@ pub(crate) struct RunModelsArgs {
     pub run: RunArgs,
 }
 
+/// A run that is done again.
+#[derive(Args, Debug)]
+pub(crate) struct WatchArgs {
+    /// A command of the shell that builds plugins: first, and whenever a source has changed.
+    #[arg(help_heading = "Watching files", long, value_name = "COMMAND", requires = "source")]
+    pub build: Option<OsString>,
+
+    /// A file or folder of the sources for which plugins are built.
+    #[arg(help_heading = "Watching files", long, value_name = "PATH", requires = "build")]
+    pub source: Vec<PathBuf>,
+
+    /// Examples that test passes, as for `relais filetest`: files and folders.
+    #[arg(help_heading = "Watching files", long, value_name = "PATH")]
+    pub filetests: Vec<PathBuf>,
+
+    /// Do it once, and end with the status of the run.
+    #[arg(help_heading = "Watching files", long)]
+    pub once: bool,
+
+    #[command(flatten)]
+    pub run: RunModelsArgs,
+}
+
 /// The options of a run over one model.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
@@ -216,7 +245,7 @@ pub(crate) struct RunArgs {
     pub check: CheckArgs,
 
     #[command(flatten)]
-    pub watch: WatchArgs,
+    pub instruments: InstrumentArgs,
 }
 
 /// Where reproducers of failing passes are written.
@@ -297,7 +326,7 @@ pub(crate) struct BuildArgs {
     pub plugins: PluginArgs,
 
     #[command(flatten)]
-    pub watch: WatchArgs,
+    pub instruments: InstrumentArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -335,7 +364,7 @@ pub(crate) struct ReplayArgs {
     pub plugins: PluginArgs,
 
     #[command(flatten)]
-    pub watch: WatchArgs,
+    pub instruments: InstrumentArgs,
 }
 
 #[derive(Subcommand, Debug)]

@@ -4,12 +4,11 @@ use super::{
     args::{BuildArgs, Verbosity},
     catalogue,
     compile::Library,
-    model,
+    instruments, model,
     progress::Progress,
     reproduce, request,
     said::{findings, say},
     terminal::{self, CliError},
-    watch,
 };
 use relais::{
     files::{Destination, Existing, FileError, FileSet},
@@ -53,7 +52,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         let error = CliError::usage(format!("`{option}` compiles C, and the target is another one"));
         return Err(error.help("leave one of the two away"));
     }
-    if args.watch.stop_after.is_some() {
+    if args.instruments.stop_after.is_some() {
         let error = CliError::usage("a build that `--stop-after` ends has no source code to write");
         return Err(error.help("`relais run -p build-c --stop-after N` writes the module that there is then"));
     }
@@ -112,7 +111,7 @@ fn request(args: &BuildArgs, named: &Named, session: &Session, verbosity: Verbos
         verify: args.verify_each.then_some(Verify::Each),
         remarks: request::remarks(verbosity),
         reproducers: request::reproducers(&args.reproducer, &args.output, Failures::Unexplained),
-        instruments: watch::instruments(&args.watch)?,
+        instruments: instruments::requested(&args.instruments)?,
         ..Request::default()
     })
 }

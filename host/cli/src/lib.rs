@@ -8,7 +8,7 @@
 //! 2. `args_search`: the arguments that say where plugins are
 //! 3. `args_filetest`: the arguments of `relais filetest`
 //! 4. `args_plugin`: the arguments of `relais plugin`
-//! 5. `args_watch`: arguments about watching passes
+//! 5. `args_instruments`: arguments about watching passes
 //! 6. `args`: all arguments
 //! 7. `terminal`: messages, and how they are printed
 //! 8. `catalogue`: finding plugins, and what they provide
@@ -16,7 +16,7 @@
 //! 10. `model`: models that are read
 //! 11. `progress`: how far a run is, on standard error
 //! 12. `said`: the messages and findings of a run
-//! 13. `watch`: the instruments that arguments ask for
+//! 13. `instruments`: the instruments that arguments ask for
 //! 14. `reproduce`: reproducers of failing passes, and `relais replay`
 //! 15. `request`: the requests that arguments make
 //! 16. `markdown`: a record as a page in Markdown
@@ -30,19 +30,21 @@
 //! 24. `plugin_record`: `relais plugin record`
 //! 25. `plugin_bench`: plugins that the host loads, as the conformance kit sees them
 //! 26. `plugin_test`: `relais plugin test`
+//! 27. `watch`: `relais watch`
 
 mod args;
 mod args_check;
 mod args_filetest;
+mod args_instruments;
 mod args_plugin;
 mod args_search;
-mod args_watch;
 mod build;
 mod catalogue;
 mod compile;
 mod diff;
 mod filetest;
 mod inspect;
+mod instruments;
 mod list;
 mod lock;
 mod many;
@@ -96,7 +98,8 @@ pub fn main() -> ExitCode {
     }
     relais::isolation::launch_workers_by(|| {
         let mut command = relais_conformance::program::this_program()?;
-        command.arg(WORKER);
+        // It ends with the host anyway.
+        command.arg(WORKER).env_remove("RELAIS_LEASH");
         Ok(command)
     });
     let cli = match Cli::try_parse() {
@@ -118,6 +121,7 @@ pub fn main() -> ExitCode {
     signals::watch();
     let result = match &cli.command {
         Command::Run(args) => many::run(args, cli.verbosity()),
+        Command::Watch(args) => watch::watch(args),
         Command::Build(args) => build::build(args, cli.verbosity()),
         Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),

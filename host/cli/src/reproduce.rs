@@ -3,11 +3,10 @@
 use super::{
     args::{ReplayArgs, Verbosity},
     args_search::PluginArgs,
-    catalogue,
+    catalogue, instruments,
     progress::Progress,
     said,
     terminal::{self, CliError},
-    watch,
 };
 use relais::{
     manager::{FailureKind, PluginState, Reproducer, ReproducerError},
@@ -94,9 +93,9 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
         model: Model::made(module).into(),
         part: Part { declared_sizes: DeclaredSizes::Believed, ..Part::default() },
         pipeline: PipelineRequest { chosen: Chosen::Given(Box::new(pipeline)), ..PipelineRequest::default() },
-        instruments: watch::instruments(&args.watch)?,
+        instruments: instruments::requested(&args.instruments)?,
         judging: Judging::Trust,
-        stop_after: args.watch.stop_after,
+        stop_after: args.instruments.stop_after,
         ..Request::default()
     };
     for difference in facts.differences(&PluginState::all(session.registry())) {

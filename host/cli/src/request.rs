@@ -3,9 +3,8 @@
 use super::{
     args::{AdjustArgs, ExternalData, JudgeArgs, PipelineArgs, ReproducerArgs, RunArgs, Stripped, Verbosity},
     args_check::{CheckArgs, CheckWith},
-    catalogue, model,
+    catalogue, instruments, model,
     terminal::CliError,
-    watch,
 };
 use relais::{
     onnx::{self, StatedTypes, Strip},
@@ -32,12 +31,12 @@ pub(crate) fn run(args: &RunArgs, model: &Path, output: &Path, verbosity: Verbos
         },
         keep: args.keep.clone(),
         pipeline: pipeline(&args.pipeline),
-        instruments: watch::instruments(&args.watch)?,
+        instruments: instruments::requested(&args.instruments)?,
         lock: args.locked.clone(),
         judging: judging(&args.judge),
         verify: args.verify_each.then_some(Verify::Each),
         remarks: remarks(verbosity),
-        stop_after: args.watch.stop_after,
+        stop_after: args.instruments.stop_after,
         threads: args.threads.and_then(NonZero::new),
         check: check(&args.check),
         output: Some(self::output(args, output)),

@@ -1,69 +1,292 @@
-//! Instruments that the arguments request: each argument is one that a pipeline could name.
+//! `relais watch`: a run that is done again whenever something that it depends on has changed.
 
-use super::{args_watch::WatchArgs, terminal::CliError};
-use clap::ValueEnum;
-use relais_session::{
-    Argument,
-    pipeline::{InstrumentRequest, OptionRequest},
+use super::{
+    args::WatchArgs,
+    catalogue, model,
+    terminal::{self, CliError},
 };
-use std::path::Path;
+use relais::{pipeline::spec::PipelineSpec, plugin::read_section, words::and_list};
+use relais_conformance::program;
+use relais_plugin_api::text::{self, PrintOptions};
+use similar::{ChangeTag, TextDiff};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env::{self, consts::DLL_EXTENSION},
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
 
-/// The instruments, in the order in which they watch.
-pub(crate) fn instruments(args: &WatchArgs) -> Result<Vec<InstrumentRequest>, CliError> {
-    let mut uses = Vec::new();
-    let mut add = |flag: &str, options: Vec<(String, OptionRequest)>, name: &str| {
-        uses.push(InstrumentRequest::Named(Argument::new(flag, name.to_owned()), options));
+/// How often the files are looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a library may take until it can be read: a linker writes in pieces.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The most time that is taken to find a short difference, and the most lines of one that are printed.
+const DIFFING: (Duration, usize) = (Duration::from_millis(300), 200);
+
+/// The options that are not those of `relais run`, and whether a value follows.
+const OWN: [(&str, bool); 4] = [("--build", true), ("--source", true), ("--filetests", true), ("--once", false)];
+
+/// Runs, and runs again.
+pub(crate) fn watch(args: &WatchArgs) -> Result<(), CliError> {
+    let (model, output) = match (args.run.models.as_slice(), &args.run.output) {
+        ([model], Some(output)) => (model, output),
+        _ => return Err(CliError::usage("`relais watch` is for one model and its result, `-o FILE`")),
     };
-    if let Some(form) = args.time_passes {
-        add("--time-passes", vec![text("format", value_name(form))], "timing");
+    if is_same(model, output) {
+        return Err(
+            CliError::usage("the result would replace the model that is watched").help("name another file: `-o FILE`")
+        );
     }
-    if let Some(file) = &args.trace {
-        add("--trace", vec![path("file", file)?], "trace");
+    let arguments = run_arguments(env::args_os().skip(1));
+    let mut rounds = Rounds { args, output, arguments, said: None, program: None, tested: None };
+    let mut seen = Seen::default();
+    let mut changed: BTreeSet<PathBuf> = watched(args);
+    loop {
+        seen.look(watched(args));
+        let status = rounds.round(&changed)?;
+        if args.once {
+            let failed = || CliError::new(format!("the run ended with status {status}"));
+            return if status == 0 { Ok(()) } else { Err(failed()) };
+        }
+        changed = seen.wait(args);
     }
-    let functions = || list("functions", "--filter-function", &args.filter_function);
-    for (name, flag, passes) in
-        [("print-before", "--print-before", &args.print_before), ("print-after", "--print-after", &args.print_after)]
-    {
-        // `*` is represented by no names.
-        let named: &[String] = if passes.iter().any(|pass| pass == "*") { &[] } else { passes };
-        if !passes.is_empty() {
-            add(flag, list("passes", flag, named).into_iter().chain(functions()).collect(), name);
+}
+
+/// Whether two paths are one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || fs::canonicalize(one).ok().zip(fs::canonicalize(other).ok()).is_some_and(|(a, b)| a == b)
+}
+
+/// The arguments of the run, from those of this process.
+fn run_arguments(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let (mut is_value, mut is_run) = (false, false);
+    for argument in arguments {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        if !is_run && argument == "watch" {
+            is_run = true;
+            out.push("run".into());
+            continue;
+        }
+        let text = argument.to_string_lossy();
+        let (name, value) = text.split_once('=').map_or((&*text, false), |(name, _)| (name, true));
+        match OWN.iter().find(|(own, _)| *own == name) {
+            Some((_, takes_value)) => is_value = *takes_value && !value,
+            None => out.push(argument),
         }
     }
-    if let Some(form) = args.print_changed {
-        let form = text("form", value_name(form));
-        add("--print-changed", std::iter::once(form).chain(functions()).collect(), "print-changed");
-    }
-    if let Some(dir) = &args.dump_dir {
-        add("--dump-dir", vec![path("dir", dir)?], "dump");
-    }
-    if args.stats {
-        add("--stats", Vec::new(), "statistics");
-    }
-    if let Some(kinds) = args.remarks {
-        add("--remarks", vec![text("kind", value_name(kinds))], "remarks");
-    }
-    let texts = Argument::each("--instrument", args.instrument.iter().cloned());
-    Ok(uses.into_iter().chain(texts.into_iter().map(InstrumentRequest::Text)).collect())
+    out
 }
 
-fn text(key: &str, value: String) -> (String, OptionRequest) {
-    (key.to_owned(), OptionRequest::Text(value))
+/// The files that a run depends on, as far as they are named: the model, plugins, the pipeline with those that it includes,
+/// rules, examples and sources.
+fn watched(args: &WatchArgs) -> BTreeSet<PathBuf> {
+    let run = &args.run.run;
+    let mut all: BTreeSet<PathBuf> = args.run.models.iter().chain(&run.plugins.plugin).cloned().collect();
+    all.extend(run.pipeline.rules.iter().cloned());
+    for folder in &run.plugins.plugin_dir {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        all.extend(entries.filter(|path| path.extension() == Some(OsStr::new(DLL_EXTENSION))));
+    }
+    if let Some(pipeline) = run.pipeline.pipeline.as_deref().map(Path::new).filter(|path| path.is_file()) {
+        all.insert(pipeline.to_owned());
+        if let Ok(registry) = catalogue::registry(&run.plugins)
+            && let Ok((spec, _)) = PipelineSpec::read_in_part(pipeline, &registry)
+        {
+            all.extend(spec.sources.names().map(PathBuf::from).filter(|path| path.is_file()));
+        }
+    }
+    args.filetests.iter().chain(&args.source).for_each(|path| files_below(path, &mut all));
+    all
 }
 
-fn path(key: &str, path: &Path) -> Result<(String, OptionRequest), CliError> {
-    let value = path.to_str().ok_or_else(|| {
-        CliError::usage(format!("`{}` is not valid Unicode, as options of instruments must be", path.display()))
-    })?;
-    Ok(text(key, value.to_owned()))
+/// Adds a file, or the files below a folder, except those that are hidden and what cargo builds.
+fn files_below(path: &Path, all: &mut BTreeSet<PathBuf>) {
+    let mut todo = vec![path.to_owned()];
+    while let Some(path) = todo.pop() {
+        let Ok(entries) = fs::read_dir(&path) else {
+            all.insert(path);
+            continue;
+        };
+        let is_meant = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name != "target" && !name.to_string_lossy().starts_with('.'))
+        };
+        todo.extend(entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meant));
+    }
 }
 
-/// An option that is a list; none if it has no items.
-fn list(key: &str, flag: &str, items: &[String]) -> Option<(String, OptionRequest)> {
-    let items = Argument::each(flag, items.iter().cloned());
-    (!items.is_empty()).then(|| (key.to_owned(), OptionRequest::List(items)))
+/// The state of a file: its length, its time, and its number where the system has one. Nothing if it is not there.
+type Stamp = Option<(u64, SystemTime, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let metadata = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((metadata.len(), metadata.modified().ok()?, number))
 }
 
-fn value_name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+/// The files as they were when they were looked at last.
+#[derive(Default)]
+struct Seen(BTreeMap<PathBuf, Stamp>);
+
+impl Seen {
+    fn look(&mut self, files: BTreeSet<PathBuf>) {
+        self.0 = files.into_iter().map(|file| (file.clone(), stamp(&file))).collect();
+    }
+
+    /// Waits until files have changed, and stay as they are.
+    fn wait(&mut self, args: &WatchArgs) -> BTreeSet<PathBuf> {
+        // Which files there are is found out more rarely than whether those have changed.
+        const EVERY: u32 = 5;
+        let mut turn = 0;
+        let mut since: Option<Instant> = None;
+        let mut before = self.0.clone();
+        loop {
+            thread::sleep(PAUSE);
+            turn += 1;
+            let mut now = Self::default();
+            match turn % EVERY {
+                0 => now.look(watched(args)),
+                _ => now.look(before.keys().cloned().collect()),
+            }
+            let is_settled = now.0 == before;
+            before = now.0;
+            let files = self.0.keys().chain(before.keys());
+            let changed: BTreeSet<PathBuf> =
+                files.filter(|file| self.0.get(*file) != before.get(*file)).cloned().collect();
+            if changed.is_empty() {
+                since = None;
+                continue;
+            }
+            let begun = *since.get_or_insert_with(Instant::now);
+            let is_whole = |file: &PathBuf| {
+                file.extension() != Some(OsStr::new(DLL_EXTENSION)) || !file.is_file() || read_section(file).is_ok()
+            };
+            let is_there = changed.iter().all(|file| file.exists() && is_whole(file));
+            if is_settled && (is_there || begun.elapsed() > PATIENCE) {
+                self.0 = before;
+                return changed;
+            }
+        }
+    }
+}
+
+/// What the last round said.
+struct Rounds<'a> {
+    args: &'a WatchArgs,
+    output: &'a Path,
+    /// The arguments of the run.
+    arguments: Vec<OsString>,
+    said: Option<String>,
+    program: Option<String>,
+    tested: Option<String>,
+}
+
+impl Rounds<'_> {
+    /// Builds if a source has changed, runs, tests, and prints what differs. Returns the status of the first that failed.
+    fn round(&mut self, changed: &BTreeSet<PathBuf>) -> Result<i32, CliError> {
+        let names: Vec<String> = changed
+            .iter()
+            .filter_map(|path| path.file_name())
+            .map(|name| format!("`{}`", name.to_string_lossy()))
+            .take(4)
+            .collect();
+        let more = changed.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let what = if self.said.is_none() { "watching" } else { "changed:" };
+        terminal::print(&format!("-- {what} {}{more}\n", and_list(&names)))?;
+        let is_source = |path: &PathBuf| self.args.source.iter().any(|source| path.starts_with(source));
+        if let Some(command) = self.args.build.as_ref().filter(|_| changed.iter().any(is_source)) {
+            let status = shell(command).map_err(|error| cannot_start("the build", &error))?;
+            if status != 0 {
+                terminal::print(&format!("-- the build ended with status {status}\n"))?;
+                return Ok(status);
+            }
+        }
+        let begun = Instant::now();
+        let run = self.start(&self.arguments)?;
+        let elapsed = begun.elapsed();
+        let said = text_of(&run);
+        self.said = Some(difference(self.said.take(), said)?);
+        let program = model::read(self.output).ok().filter(|_| run.status.success());
+        let program = program.map(|model| text::print(&model.module, &PrintOptions::default()));
+        self.program = match (self.program.take(), program) {
+            (Some(before), Some(now)) => Some(difference(Some(before), now)?),
+            (before, now) => now.or(before),
+        };
+        let status = run.status.code().unwrap_or(1);
+        terminal::print(&format!("-- the run ended with status {status} after {:.2} s\n", elapsed.as_secs_f64()))?;
+        if self.args.filetests.is_empty() {
+            return Ok(status);
+        }
+        let mut arguments: Vec<OsString> = vec!["filetest".into()];
+        arguments.extend(self.args.filetests.iter().map(Into::into));
+        let plugins = &self.args.run.run.plugins;
+        plugins.plugin.iter().for_each(|file| arguments.extend(["--plugin".into(), file.into()]));
+        plugins.plugin_dir.iter().for_each(|folder| arguments.extend(["--plugin-dir".into(), folder.into()]));
+        if plugins.allow_writable_plugins {
+            arguments.push("--allow-writable-plugins".into());
+        }
+        let tests = self.start(&arguments)?;
+        self.tested = Some(difference(self.tested.take(), text_of(&tests))?);
+        let of_tests = tests.status.code().unwrap_or(1);
+        terminal::print(&format!("-- the examples ended with status {of_tests}\n"))?;
+        Ok(if status == 0 { of_tests } else { status })
+    }
+
+    /// Runs this program with other arguments, to its end.
+    fn start(&self, arguments: &[OsString]) -> Result<Output, CliError> {
+        let output = program::this_program()
+            .and_then(|mut command| program::output_unless(command.args(arguments), &|| false))
+            .map_err(|error| cannot_start("the run", &error))?;
+        output.ok_or_else(|| CliError::new("the run was stopped"))
+    }
+}
+
+fn cannot_start(what: &str, error: &io::Error) -> CliError {
+    CliError::new(format!("{what} cannot be started: {error}"))
+}
+
+/// Runs a command of the shell, and returns its status.
+fn shell(command: &OsStr) -> io::Result<i32> {
+    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut shell: Command = program::command(Path::new(shell))?;
+    Ok(shell.arg(option).arg(command).status()?.code().unwrap_or(1))
+}
+
+/// What a process said, without the time that it took.
+fn text_of(output: &Output) -> String {
+    let said = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    said.concat().lines().filter(|line| !line.starts_with("elapsed")).map(|line| format!("{line}\n")).collect()
+}
+
+/// Prints a text, or where it differs from the one before it. Returns the text.
+fn difference(before: Option<String>, now: String) -> Result<String, CliError> {
+    let Some(before) = before else {
+        terminal::print(&now)?;
+        return Ok(now);
+    };
+    let diff = TextDiff::configure().timeout(DIFFING.0).diff_lines(&before, &now);
+    let changes = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    let mut lines: Vec<String> = changes
+        .map(|change| {
+            let sign = if change.tag() == ChangeTag::Delete { '-' } else { '+' };
+            format!("{sign} {}\n", change.value().trim_end_matches('\n'))
+        })
+        .collect();
+    let n_more = lines.len().saturating_sub(DIFFING.1);
+    if n_more > 0 {
+        lines.truncate(DIFFING.1);
+        lines.push(format!("… {n_more} more lines differ\n"));
+    }
+    terminal::print(&lines.concat())?;
+    Ok(now)
 }

@@ -139,6 +139,11 @@ impl Sources {
         &self.sources[id.0 as usize]
     }
 
+    /// The names of the texts: the paths of files, and what others are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.name.as_str())
+    }
+
     /// The pipelines of plugins among the texts, by full name.
     pub(crate) fn plugin_pipelines(&self) -> BTreeSet<String> {
         let names = self.sources.iter().filter_map(|source| source.name.strip_prefix(PLUGIN));

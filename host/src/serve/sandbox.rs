@@ -3,10 +3,17 @@
 //! It is entered in two steps. Before any code of a plugin runs, the process keeps the right to read the libraries of the
 //! system, the files of plugins, and whatever the user allows (Landlock), and the calls that opening a library takes
 //! (seccomp). Once the libraries are open, it keeps the calls that computing takes. Other calls fail with `EPERM`.
+//!
+//! The first step is the one that holds against any code. The second is taken by the process itself after code of the plugin
+//! has run in it, which could keep it from that.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     Scope, path_beneath_rules,
+};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    io::Errno,
 };
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -71,18 +78,24 @@ impl Sandbox {
     /// # Errors
     /// Returns an error if it cannot be taken although the first one was.
     pub fn close(&self) -> Result<(), String> {
-        if self.filters { filter(Step::Computing { reads: self.reads }) } else { Ok(()) }
+        if !self.filters {
+            return Ok(());
+        }
+        filter(Step::Computing { reads: self.reads })?;
+        // A filter of the plugin's own may have answered for the system.
+        match memfd_create("probe", MemfdFlags::CLOEXEC) {
+            Err(Errno::PERM) => Ok(()),
+            _ => Err("what it forbids is possible".into()),
+        }
     }
 }
 
 /// Leaves the process no files but those.
 fn keep_files(files: &[PathBuf], read: &[PathBuf]) -> Result<(), RulesetError> {
-    let searched = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let searched = env::split_paths(&searched).filter(|folder| folder.is_absolute());
-    let libraries = LIBRARIES.iter().map(PathBuf::from).chain(searched);
-    let readable = libraries.chain(files.iter().cloned()).chain(read.iter().cloned());
+    let libraries = LIBRARIES.iter().map(PathBuf::from).chain(searched_libraries());
+    let libraries = path_beneath_rules(libraries.chain(files.iter().cloned()), AccessFs::ReadFile);
     Ruleset::default()
-        // What it cannot open for writing it cannot change by the calls that are left.
+        // No call that changes a file by its path is left.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))?
         .set_compatibility(CompatLevel::BestEffort)
@@ -90,9 +103,19 @@ fn keep_files(files: &[PathBuf], read: &[PathBuf]) -> Result<(), RulesetError> {
         .handle_access(AccessNet::from_all(ABI::V4))?
         .scope(Scope::from_all(ABI::V6))?
         .create()?
-        .add_rules(path_beneath_rules(readable, AccessFs::ReadFile | AccessFs::ReadDir))?
+        .add_rules(libraries)?
+        .add_rules(path_beneath_rules(read, AccessFs::ReadFile | AccessFs::ReadDir))?
         .restrict_self()?;
     Ok(())
+}
+
+/// The libraries in the folders in which the user has the system search: those folders may hold anything.
+fn searched_libraries() -> Vec<PathBuf> {
+    let searched = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let folders = env::split_paths(&searched).filter(|folder| folder.is_absolute());
+    let files =
+        folders.filter_map(|folder| folder.read_dir().ok()).flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    files.filter(|file| file.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))).collect()
 }
 
 /// Leaves the process no calls of the system but those of a step.
@@ -154,7 +177,6 @@ const ALWAYS: &[i64] = &[
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
-    libc::SYS_sched_getaffinity,
     libc::SYS_sched_yield,
     libc::SYS_sendmsg,
     libc::SYS_set_robust_list,
@@ -177,7 +199,6 @@ const READING: &[i64] = &[
     libc::SYS_getcwd,
     libc::SYS_getdents64,
     libc::SYS_newfstatat,
-    libc::SYS_openat,
     libc::SYS_readlinkat,
     libc::SYS_statx,
     #[cfg(target_arch = "x86_64")]
@@ -185,15 +206,13 @@ const READING: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_lstat,
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_open,
-    #[cfg(target_arch = "x86_64")]
     libc::SYS_readlink,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_stat,
 ];
 
 /// Calls that opening a library takes: it is copied to memory that nobody can write, and the second step follows.
-const OPENING: &[i64] = &[libc::SYS_memfd_create, libc::SYS_mprotect, libc::SYS_seccomp];
+const OPENING: &[i64] = &[libc::SYS_memfd_create, libc::SYS_seccomp];
 
 /// The options of `prctl` that a thread may set or ask for.
 const OPTIONS: [i32; 2] = [libc::PR_SET_NAME, libc::PR_GET_NAME];
@@ -232,15 +251,24 @@ fn calls(step: Step) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     rule(libc::SYS_tgkill, vec![is(0, own)])?;
     let thread = libc::CLONE_THREAD as u32;
     rule(libc::SYS_clone, vec![masked(0, thread | NAMESPACES as u32, thread)])?;
-    // Memory that others could share is not counted by its limit, and what can be run is what was opened.
-    let runs = || masked(2, libc::PROT_EXEC as u32, 0);
-    let private = masked(3, libc::MAP_TYPE as u32, libc::MAP_PRIVATE as u32);
-    let of_file = masked(3, libc::MAP_ANONYMOUS as u32, 0);
-    for kind in [private, of_file] {
-        rule(libc::SYS_mmap, if opens { vec![kind] } else { vec![kind, runs()] })?;
+    rule(libc::SYS_sched_getaffinity, vec![is(0, 0)])?;
+    // Files are opened to be read, also where Landlock is missing.
+    if step != (Step::Computing { reads: false }) {
+        let writes = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC) as u32;
+        rule(libc::SYS_openat, vec![masked(2, writes, 0)])?;
+        #[cfg(target_arch = "x86_64")]
+        rule(libc::SYS_open, vec![masked(1, writes, 0)])?;
     }
-    if !opens {
-        rule(libc::SYS_mprotect, vec![runs()])?;
+    // Memory that others could share, or that grows by itself, is not counted by its limit. While libraries are opened,
+    // memory can be run or written, then it can be written.
+    let of_memory: &[i32] = if opens { &[libc::PROT_EXEC, libc::PROT_WRITE] } else { &[libc::PROT_EXEC] };
+    for lacking in of_memory.iter().map(|&lacking| lacking as u32) {
+        let private = masked(3, (libc::MAP_TYPE | libc::MAP_GROWSDOWN) as u32, libc::MAP_PRIVATE as u32);
+        let of_file = masked(3, libc::MAP_ANONYMOUS as u32, 0);
+        for kind in [private, of_file] {
+            rule(libc::SYS_mmap, vec![kind, masked(2, lacking, 0)])?;
+        }
+        rule(libc::SYS_mprotect, vec![masked(2, lacking, 0)])?;
     }
     let mut options = OPTIONS.to_vec();
     let mut of_descriptors = DESCRIPTORS.to_vec();

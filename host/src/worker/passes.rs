@@ -4,14 +4,16 @@ use super::{
     lane::{Lane, LaneError},
     message::{Message, diagnostic_of, kind, tag},
     of_plugin::{Held, Worker},
-    process::{Process, log},
+    process::{Logged, Process},
 };
+use crate::isolation::Sandbox;
 use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     boundary::{
         abi::{CallCx, StepRec, error_kind, wanted},
         foreign::{ForeignBegun, ForeignPass},
     },
+    context::ContextSettings,
     diagnostics::PassError,
     facts::OpFactsTable,
     infer::{Coverage, infer_function},
@@ -114,9 +116,10 @@ pub(super) fn exchange_within(
         Ok(())
     };
     lane.send(message, ship, &mut watch)?;
+    let mut logged = Logged::default();
     loop {
         match lane.receive(&mut watch)? {
-            message if message.kind == kind::LOG => log(&message),
+            message if message.kind == kind::LOG => logged.take(&message),
             message => return Ok(message),
         }
     }
@@ -211,7 +214,10 @@ impl AwayPass {
             }
             Given::Module(_) => false,
         };
-        let mut turn = Turn { call, given, sent: Vec::new(), is_prim_func, n_said: 0, bytes_said: 0 };
+        let is_confined = self.worker.spec.isolation.sandbox != Sandbox::None;
+        let logged = Logged::default();
+        let mut turn =
+            Turn { call, given, sent: Vec::new(), is_prim_func, is_confined, logged, n_said: 0, bytes_said: 0 };
         let result = held.lane().and_then(|lane| turn.take(message, lane, &mut watch));
         let message = result.map_err(|error| {
             let end = process.end(&error);
@@ -342,6 +348,9 @@ struct Turn<'a, 'b> {
     sent: Vec<u8>,
     /// Whether it is a loop program, all types of which the host infers when it takes it over.
     is_prim_func: bool,
+    /// Whether its process is in a sandbox.
+    is_confined: bool,
+    logged: Logged,
     n_said: usize,
     bytes_said: usize,
 }
@@ -383,7 +392,7 @@ impl Turn<'_, '_> {
     }
 
     /// Does what the pass asks for.
-    fn answer(&self, message: &Message, lane: &mut Lane) -> Result<Option<(Message, Vec<u8>)>, LaneError> {
+    fn answer(&mut self, message: &Message, lane: &mut Lane) -> Result<Option<(Message, Vec<u8>)>, LaneError> {
         let call = self.call;
         let answer = Message::new(kind::ANSWER);
         let of = |result: Result<(), PassError>| match result {
@@ -392,7 +401,7 @@ impl Turn<'_, '_> {
         };
         let answer = match message.kind {
             kind::LOG => {
-                log(message);
+                self.logged.take(message);
                 return Ok(None);
             }
             kind::PROGRESS => {
@@ -428,11 +437,29 @@ impl Turn<'_, '_> {
                 }
             }
             kind::FILE => of(call.file(message.text(tag::NAME), &message.ship)),
-            kind::ENTER => of(call.enter_context(message.bytes(tag::BYTES))).with(tag::CONTEXT, &call.context()),
+            kind::ENTER => {
+                let settings = message.bytes(tag::BYTES);
+                let entered = self.may_enter(settings).and_then(|()| call.enter_context(settings));
+                of(entered).with(tag::CONTEXT, &call.context())
+            }
             kind::LEAVE => of(call.leave_context()).with(tag::CONTEXT, &call.context()),
             other => return Err(LaneError::Broken(format!("it sent a message of kind {other}"))),
         };
         Ok(Some((answer, Vec::new())))
+    }
+
+    /// Refuses the instruments of a context: those of the host write files, with the rights of the user.
+    fn may_enter(&self, settings: &[u8]) -> Result<(), PassError> {
+        let settings = ContextSettings::decode(settings)?;
+        match settings.instruments.first() {
+            Some((name, _)) if self.is_confined => {
+                let message =
+                    format_args!("it enters a context with the instrument `{name}`, which a sandbox denies it");
+                Err(PassError::new(message)
+                    .help("`sandbox = \"none\"` in the pipeline's `[plugins]` allows it everything"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the result. The outer error is a lie of the process.

@@ -26,6 +26,7 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -35,8 +36,8 @@ use std::{
 const LINES: usize = 20;
 /// The most bytes of standard error that are passed on.
 const MOST_SAID: usize = 64 << 10;
-/// The most records that it logs while it opens the plugin.
-const MOST_LOGGED: usize = 4096;
+/// The most records of the log that are passed on of a call.
+const MOST_LOGGED: usize = 10_000;
 /// How long a process may take to end after its connection did.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long it may take to start and to open the plugin.
@@ -104,8 +105,7 @@ impl Process {
         if let Some(threads) = spec.isolation.threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }
-        let child = command.spawn().map_err(not_started)?;
-        drop(command);
+        let child = spawn(command).map_err(not_started)?;
         let memory = spec.isolation.memory.unwrap_or_else(usual_memory);
         let control = Lane::new(ours, Files::Refused, MOST_SAID as u64).map_err(not_started)?;
         let written = Arc::new(Written::default());
@@ -169,13 +169,13 @@ impl Process {
         let mut watch = until(START, "it did not open the plugin");
         let mut control = lock(&self.control);
         let answer = control.send(&open, &[], &mut watch).and_then(|()| {
-            for _ in 0..MOST_LOGGED {
+            let mut logged = Logged::default();
+            loop {
                 match control.receive(&mut watch)? {
-                    message if message.kind == kind::LOG => log(&message),
+                    message if message.kind == kind::LOG => logged.take(&message),
                     message => return Ok(message),
                 }
             }
-            Err(LaneError::Broken("it logs without end".into()))
         });
         drop(control);
         match answer {
@@ -316,6 +316,32 @@ impl End {
     }
 }
 
+/// Starts a process on a thread that lasts as long as this process: the system ends a worker with the thread that started
+/// it.
+fn spawn(command: Command) -> io::Result<Child> {
+    type Wish = (Command, mpsc::Sender<io::Result<Child>>);
+    static STARTER: Mutex<Option<mpsc::Sender<Wish>>> = Mutex::new(None);
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let mut starter = lock(&STARTER);
+    let wishes = match &*starter {
+        Some(wishes) => wishes.clone(),
+        None => {
+            let (wishes, wished) = mpsc::channel::<Wish>();
+            let work = move || {
+                for (mut command, answer) in wished {
+                    let _ = answer.send(command.spawn());
+                }
+            };
+            thread::Builder::new().name("workers".into()).spawn(work)?;
+            starter.insert(wishes).clone()
+        }
+    };
+    drop(starter);
+    let (answer, answered) = mpsc::channel();
+    wishes.send((command, answer)).map_err(|_| gone())?;
+    answered.recv().map_err(|_| gone())?
+}
+
 /// Gives a process in a sandbox no variables of the environment but those that its plugin may see, and those that the
 /// command sets.
 fn clear_environment(command: &mut Command, isolation: &Isolation) {
@@ -327,7 +353,7 @@ fn clear_environment(command: &mut Command, isolation: &Isolation) {
     for name in ENVIRONMENT.into_iter().chain(isolation.env.iter().map(String::as_str)) {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
-    for (name, value) in own {
+    for (name, value) in own.into_iter().filter(|(name, _)| name != "PATH") {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
@@ -361,10 +387,24 @@ fn signal_name(signal: i32) -> String {
     names.iter().find(|(number, _)| *number == signal).map_or_else(|| format!("signal {signal}"), |it| it.1.to_owned())
 }
 
-/// Hands a record of the log to the host's.
-pub(super) fn log(message: &Message) {
-    let level = logger::level(message.get(tag::LEVEL) as u8);
-    log::log!(target: &escaped(&cut(message.text(tag::NAME))), level, "{}", escaped(&cut(message.text(tag::TEXT))));
+/// Hands records of the log of a call to the host's, as far as they are not too many.
+#[derive(Default)]
+pub(super) struct Logged {
+    n: usize,
+}
+
+impl Logged {
+    /// Takes a record.
+    pub fn take(&mut self, message: &Message) {
+        self.n += 1;
+        let level = logger::level(message.get(tag::LEVEL) as u8);
+        let target = escaped(&cut(message.text(tag::NAME))).into_owned();
+        match self.n {
+            n if n < MOST_LOGGED => log::log!(target: &target, level, "{}", escaped(&cut(message.text(tag::TEXT)))),
+            MOST_LOGGED => log::warn!(target: &target, "the rest of what it logs in this call is left out"),
+            _ => {}
+        }
+    }
 }
 
 /// Passes on what a process writes, as far as it is not too much, and keeps the last lines.

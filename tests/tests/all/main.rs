@@ -76,6 +76,7 @@ mod tvm_names;
 mod tvm_scenarios;
 mod unbuildable;
 mod untrue;
+mod watch;
 mod written;
 
 #[path = "../../fuzz/src/lib.rs"]

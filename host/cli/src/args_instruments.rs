@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Watching passes", group = ArgGroup::new("prints").multiple(true))]
-pub(crate) struct WatchArgs {
+pub(crate) struct InstrumentArgs {
     /// Print what each pass took: as a tree, summed up by pass, or as JSON.
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "tree")]
     pub time_passes: Option<TimesForm>,
