@@ -15,7 +15,7 @@ use relais::{
     plugin::{PluginRecord, Policy},
     registry::{Choices, Linked, Registry},
     table::table,
-    words::{and_list, nearest, or_list},
+    words::{nearest, or_list},
 };
 use serde_json::{Value, json};
 use std::{
@@ -228,7 +228,7 @@ fn contents(inspection: &Inspection) -> String {
         count(records.pipelines.len(), "pipeline", "pipelines"),
     ];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let has = if counts.is_empty() { "nothing".to_owned() } else { and_list(&counts) };
+    let has = if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") };
     format!("  has {has}\n  needs {}\n", needs_text(&inspection.needs))
 }
 

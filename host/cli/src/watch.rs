@@ -5,7 +5,7 @@ use super::{
     catalogue, model,
     terminal::{self, CliError},
 };
-use relais::{pipeline::spec::PipelineSpec, plugin::read_section, words::and_list};
+use relais::{pipeline::spec::PipelineSpec, plugin::read_section};
 use relais_conformance::program;
 use relais_plugin_api::text::{self, PrintOptions};
 use similar::{ChangeTag, TextDiff};
@@ -202,7 +202,7 @@ impl Rounds<'_> {
         let more = changed.len() - names.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if self.said.is_none() { "watching" } else { "changed:" };
-        terminal::print(&format!("-- {what} {}{more}\n", and_list(&names)))?;
+        terminal::print(&format!("-- {what} {}{more}\n", names.join(", ")))?;
         let is_source = |path: &PathBuf| self.args.source.iter().any(|source| path.starts_with(source));
         if let Some(command) = self.args.build.as_ref().filter(|_| changed.iter().any(is_source)) {
             let status = shell(command).map_err(|error| cannot_start("the build", &error))?;

@@ -12,7 +12,10 @@ use relais_plugin_api::{
     ir::IRModule,
     options::Value,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// An instrument of a plugin in another process. It has a state, so that it ends with that process.
 pub(super) struct AwayInstrument {
@@ -21,6 +24,8 @@ pub(super) struct AwayInstrument {
     generation: u64,
     number: u64,
     wants_remarks: bool,
+    /// The first failure of a hook that has no way to fail; it is that of the end.
+    fault: Mutex<Option<PassError>>,
 }
 
 impl Drop for AwayInstrument {
@@ -55,7 +60,7 @@ impl AwayInstrument {
             return Err(answer.failure());
         }
         let (number, wants_remarks) = (answer.get(tag::NUMBER), answer.get(tag::REMARKS) != 0);
-        Ok(Self { worker, name: name.to_owned(), generation, number, wants_remarks })
+        Ok(Self { worker, name: name.to_owned(), generation, number, wants_remarks, fault: Mutex::default() })
     }
 
     /// Calls a hook with the module and the pass that it is about.
@@ -91,7 +96,7 @@ impl AwayInstrument {
         if answer.kind == kind::DONE { Ok(answer) } else { Err(answer.failure()) }
     }
 
-    /// Calls a hook that cannot fail. A failure is reported at the end.
+    /// Calls a hook that cannot fail.
     fn tell(
         &self,
         hook: u64,
@@ -101,8 +106,12 @@ impl AwayInstrument {
         more: impl FnOnce(Message) -> Message,
     ) {
         if let Err(error) = self.hook(hook, cx, module, Some(pass), more) {
-            self.worker.fault(format!("instrument `{}`: {error}", self.name));
+            self.keep(error);
         }
+    }
+
+    fn keep(&self, error: PassError) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 }
 
@@ -130,7 +139,9 @@ impl Instrument for AwayInstrument {
     }
 
     fn exit(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
-        self.hook(hook::EXIT, cx, None, None, no_more).map(|_| ())
+        let left = self.hook(hook::EXIT, cx, None, None, no_more);
+        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+        left.and(fault.map_or(Ok(()), Err))
     }
 
     fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
@@ -198,7 +209,7 @@ impl Instrument for AwayInstrument {
 
     fn time_limit(&self, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Option<TimeLimit> {
         let answer = self.hook(hook::TIME_LIMIT, cx, None, Some(pass), no_more);
-        let answer = answer.map_err(|error| self.worker.fault(format!("instrument `{}`: {error}", self.name))).ok()?;
+        let answer = answer.map_err(|error| self.keep(error)).ok()?;
         answer.has(tag::NUMBER).then(|| TimeLimit {
             duration: Duration::from_nanos(answer.get(tag::NUMBER)),
             message: answer.text(tag::TEXT).to_owned(),

@@ -106,8 +106,13 @@ fn limits_are_kept() {
         let (run, files) = quit("seconds", &format!("function:{way}"), ":pass-seconds=1", &[]);
         assert_eq!((run.status, &*files), (Some(1), &["m.relay".to_owned()][..]), "{way}: {}", run.stderr);
         // A process that stops does so a moment after it was told to.
-        let pass = if way == "sleep" { "pass `quit.Function`" } else { "pass `quit." };
-        let told = " of plugin `quitter` 0.2.0 failed: it took longer than 1 s, and its process was ended";
+        let (pass, told) = match way {
+            "sleep" => (
+                "pass `quit.Function`",
+                " of plugin `quitter` 0.2.0 failed: it took longer than 1 s, and its process was ended",
+            ),
+            _ => ("quitter", "it took longer than 1 s, and its process was ended"),
+        };
         assert!(run.stderr.contains(pass), "{way}: {}", run.stderr);
         assert!(run.stderr.contains(told), "{way}: {}", run.stderr);
     }
@@ -322,7 +327,7 @@ fn a_plugin_that_is_installed_as_isolated_is_isolated_wherever_it_is_used() {
     };
     let run = || Run::of(with_home(&here).args(["run", "m.relay", "-o", "out.relay", "-f", "--passes", "prowl.Read"]));
     let said = install(&["--isolate=env=RELAIS_TEST_PROWL"]).expect_success().stdout;
-    assert!(said.contains(", isolated (env=RELAIS_TEST_PROWL)\n  has 2 passes and 1 pipeline\n  needs "), "{said}");
+    assert!(said.contains(", isolated (env=RELAIS_TEST_PROWL)\n  has 2 passes, 1 pipeline\n  needs "), "{said}");
     let listed = Run::of(with_home(&here).args(["list", "plugins"])).expect_success().stdout;
     assert!(listed.contains("isolated (env=RELAIS_TEST_PROWL): tries to reach files"), "{listed}");
     let refused = run().expect_failure().stderr;

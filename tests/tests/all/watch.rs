@@ -70,7 +70,7 @@ fn the_differences_of_a_round_are_printed() {
     fs::write(here.join("p.toml"), "steps = [{ include = \"steps.toml\" }]\n").unwrap();
     let watching = Watching::begin(&here, &["-p", "p.toml"]);
     let round = watching.round(0);
-    assert!(round.contains("-- watching `m.relay`, `p.toml` and `steps.toml`"), "{round}");
+    assert!(round.contains("-- watching `m.relay`, `p.toml`, `steps.toml`"), "{round}");
     assert!(round.contains("total nodes") && round.contains("-- the run ended with status 0 after "), "{round}");
     // A file that the pipeline includes. The program has one line less, and so has the table.
     steps("\"DeadCodeElimination\"");
