@@ -7,7 +7,7 @@ mod sandbox;
 use crate::{
     loaded::{Answered, Asked, Outer, PassHandle, PluginInstrument},
     pass::{PassContext, Remarks, RunCx, Scope},
-    plugin::{Discovery, Policy, WritableFiles, close_inherited, discover, tell_crashes_to},
+    plugin::{Discovery, Policy, Records, WritableFiles, close_inherited, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
     worker::{
         Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, sandbox as confinement, tag,
@@ -210,6 +210,12 @@ fn enter_sandbox(message: &Message, plugin: &str, files: &[PathBuf]) -> Result<O
     Ok(Some(sandbox))
 }
 
+/// Whether passes of others may need the code of a plugin: for operators, or for analyses.
+fn serves_others(records: &Records) -> bool {
+    let Records { operators, additions, evaluators, analyses, .. } = records;
+    !(operators.is_empty() && additions.is_empty() && evaluators.is_empty() && analyses.is_empty())
+}
+
 /// A path as the host sends it.
 fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
@@ -269,7 +275,7 @@ impl Server {
         })?;
         if let Some(sandbox) = sandbox {
             // Libraries are opened now or never. One that cannot be opened is told of where it is used.
-            registry.plugins().filter(|provider| provider.records().serve_others()).for_each(|it| drop(it.open()));
+            registry.plugins().filter(|provider| serves_others(provider.records())).for_each(|it| drop(it.open()));
             sandbox.close().map_err(|why| PassError::new(format_args!("its sandbox cannot be closed: {why}")))?;
         }
         Ok(Self {

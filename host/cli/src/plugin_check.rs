@@ -40,7 +40,7 @@ fn open(file: &Path, args: &PluginArgs) -> Result<(), CliError> {
     if let Some(refused) = found.refused.first() {
         return Err(CliError::new(&refused.refusal));
     }
-    // Nobody has decided to trust it yet.
+    // The user has not decided to trust it yet.
     #[cfg(target_os = "linux")]
     relais::serve::confine(&[file.to_owned()])
         .map_err(|error| CliError::new(format!("the process in which it is opened cannot be limited: {error}")))?;

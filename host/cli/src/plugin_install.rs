@@ -213,7 +213,7 @@ fn make_folder(folder: &Path) -> Result<(), CliError> {
 }
 
 /// Copies under another name first: no run sees half a plugin, and one that has the old file open keeps it.
-/// What a plugin has, and the libraries that it asks for, from its file.
+/// The contents of a plugin, and the libraries that it asks for, from its file.
 fn contents(inspection: &Inspection) -> String {
     let Some(records) = &inspection.records else { return String::new() };
     let count =

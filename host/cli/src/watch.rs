@@ -5,9 +5,10 @@ use super::{
     catalogue, model,
     terminal::{self, CliError},
 };
-use relais::{pipeline::spec::PipelineSpec, plugin::read_section};
+use relais::plugin::read_section;
 use relais_conformance::program;
 use relais_plugin_api::text::{self, PrintOptions};
+use relais_session::pipeline::files_of_pipeline;
 use similar::{ChangeTag, TextDiff};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -96,10 +97,8 @@ fn watched(args: &WatchArgs) -> BTreeSet<PathBuf> {
     }
     if let Some(pipeline) = run.pipeline.pipeline.as_deref().map(Path::new).filter(|path| path.is_file()) {
         all.insert(pipeline.to_owned());
-        if let Ok(registry) = catalogue::registry(&run.plugins)
-            && let Ok((spec, _)) = PipelineSpec::read_in_part(pipeline, &registry)
-        {
-            all.extend(spec.sources.names().map(PathBuf::from).filter(|path| path.is_file()));
+        if let Ok(registry) = catalogue::registry(&run.plugins) {
+            all.extend(files_of_pipeline(pipeline, &registry));
         }
     }
     args.filetests.iter().chain(&args.source).for_each(|path| files_below(path, &mut all));
@@ -179,7 +178,7 @@ impl Seen {
     }
 }
 
-/// What the last round said.
+/// The rounds, with the texts of the last one.
 struct Rounds<'a> {
     args: &'a WatchArgs,
     output: &'a Path,
@@ -262,7 +261,7 @@ fn shell(command: &OsStr) -> io::Result<i32> {
     Ok(shell.arg(option).arg(command).status()?.code().unwrap_or(1))
 }
 
-/// What a process said, without the time that it took.
+/// The output of a process, without the time that it took.
 fn text_of(output: &Output) -> String {
     let said = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     said.concat().lines().filter(|line| !line.starts_with("elapsed")).map(|line| format!("{line}\n")).collect()

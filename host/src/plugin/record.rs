@@ -50,15 +50,6 @@ pub struct Records {
     pub analyses: Vec<AnalysisRecord>,
 }
 
-impl Records {
-    /// Whether passes of others may need its code: for operators, or for analyses.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn serve_others(&self) -> bool {
-        let Self { operators, additions, evaluators, analyses, .. } = self;
-        !(operators.is_empty() && additions.is_empty() && evaluators.is_empty() && analyses.is_empty())
-    }
-}
-
 /// The contents of a plugin's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PluginRecord {

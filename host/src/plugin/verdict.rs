@@ -77,7 +77,7 @@ pub enum Refusal {
     },
     /// The file beside it does not say how it is isolated.
     Isolation {
-        /// What is wrong with that file.
+        /// The fault of that file.
         why: String,
     },
     /// Its bytes are no longer those that were checked.

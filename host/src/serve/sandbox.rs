@@ -44,7 +44,7 @@ pub struct Sandbox {
     filters: bool,
 }
 
-/// What the process does now.
+/// The work of the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// It opens libraries.
@@ -211,13 +211,13 @@ const READING: &[i64] = &[
     libc::SYS_stat,
 ];
 
-/// Calls that opening a library takes: it is copied to memory that nobody can write, and the second step follows.
+/// Calls that opening a library takes: it is copied to memory that is sealed against writing, and the second step follows.
 const OPENING: &[i64] = &[libc::SYS_memfd_create, libc::SYS_seccomp];
 
 /// The options of `prctl` that a thread may set or ask for.
 const OPTIONS: [i32; 2] = [libc::PR_SET_NAME, libc::PR_GET_NAME];
 
-/// What may be done to a descriptor: not to have the owner of one sent signals.
+/// Operations on a descriptor. None of them has signals sent to another process.
 const DESCRIPTORS: [i32; 6] =
     [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
 

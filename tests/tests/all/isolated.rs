@@ -272,7 +272,7 @@ fn nothing_of_the_user_is_within_reach_of_a_plugin_in_a_sandbox() {
     let said = |way: &str| run.stderr.lines().filter(|line| line.contains(way)).collect::<Vec<_>>();
     assert_eq!(said(", reached: "), [""; 0], "{}", run.stderr);
     assert!(said("at opening, kept: ").len() > 30 && said("in a pass, kept: ").len() > 30, "{}", run.stderr);
-    // What passes need works.
+    // Passes can do their work.
     assert_eq!(said("works: "), ["works: 4 {0, 1, 2, 3} true true"], "{}", run.stderr);
     // Without a sandbox much of it is reached, whatever the machine itself forbids.
     let reached = |settings: &str, all: &[&str]| {

@@ -41,7 +41,7 @@ impl Watching {
         Self { process: watch.spawn().unwrap(), printed }
     }
 
-    /// What it prints in the next round, when the rounds so far were `n`.
+    /// The output of a round, of which the first is 0, once it has ended.
     fn round(&self, n: usize) -> String {
         let begun = Instant::now();
         loop {

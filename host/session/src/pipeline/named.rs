@@ -11,7 +11,7 @@ use relais::{
     registry::{Registry, ResolveError},
     words::nearest,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Sets options of a pipeline, given as `Pass.option=VALUE`, or `option=VALUE` for one of the context: the value is
 /// TOML, or else a string that needs no quotes.
@@ -31,6 +31,12 @@ pub(super) fn set_options(spec: &mut PipelineSpec, settings: &[Argument]) -> Res
         true => Ok(()),
         false => Err(Faults { list: faults, sources: spec.sources.clone() }),
     }
+}
+
+/// The files from which a pipeline's file is read: itself, and those that it includes, as far as it can be read.
+pub fn files_of_pipeline(file: &Path, registry: &Registry) -> Vec<PathBuf> {
+    let Ok((spec, _)) = PipelineSpec::read_in_part(file, registry) else { return vec![file.to_owned()] };
+    spec.sources.names().map(PathBuf::from).filter(|path| path.is_file()).collect()
 }
 
 /// A built-in pipeline.

@@ -1,4 +1,4 @@
-//! Tries to reach what is no business of a plugin, and says of each attempt whether the system kept it from that.
+//! Tries to reach what a plugin does not need, and says of each attempt whether the system kept it from that.
 
 use relais_plugin_api::prelude::*;
 
@@ -96,7 +96,7 @@ mod attempts {
     fn all() -> Vec<(&'static str, bool)> {
         let here = std::env::var("RELAIS_TEST_PROWL").unwrap_or_default();
         let name = c"/etc/hostname".as_ptr();
-        // SAFETY: numbers and null pointers, and names that end with zeros. What would do harm has arguments with which it
+        // SAFETY: numbers and null pointers, and names that end with zeros. Calls that would do harm have arguments with which they
         // cannot succeed.
         unsafe {
             let parent = libc::getppid();
