@@ -223,8 +223,9 @@ fn path(bytes: &[u8]) -> PathBuf {
 
 impl Server {
     fn open(mut message: Message) -> Result<Self, PassError> {
-        if message.kind != kind::OPEN || message.get(tag::PROTOCOL) != u64::from(PROTOCOL) {
-            return Err(PassError::new("the worker is of another version than its host"));
+        let is_known = message.kind == kind::OPEN && message.get(tag::PROTOCOL) == u64::from(PROTOCOL);
+        if !is_known || message.text(tag::HOST) != env!("CARGO_PKG_VERSION") {
+            return Err(PassError::new("the program of the worker is of another version than its host"));
         }
         log::set_max_level(log_filter(message.get(tag::LOG_LEVEL)));
         logger::install();

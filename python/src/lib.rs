@@ -33,6 +33,7 @@
 //! 27. `rules`: judging rules before they are used, and passes of the program
 //! 28. `pass`: passes: those of plugins, and those that are written in Python
 //! 29. `optimize`: a pipeline over a model: arguments in, a module or an exception out
+//! 30. `worker`: the program in which isolated plugins run
 
 mod analysis;
 mod check;
@@ -70,6 +71,7 @@ mod stderr;
 mod tensor;
 mod value;
 mod visit;
+mod worker;
 
 // Linked, so that their passes, operators and evaluators are registered.
 use {
@@ -109,6 +111,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::run::start();
         super::log::start();
+        relais::isolation::launch_workers_by(super::worker::command);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

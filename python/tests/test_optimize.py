@@ -94,6 +94,19 @@ def test_levels_pipelines_and_passes(proto, tmp_path):
     assert "Identity" not in result and "Exp" not in result and "BatchNormalization" in result
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="plugins are isolated on Linux")
+@pytest.mark.thread_unsafe(reason="it sets a variable of the environment")
+def test_plugins_in_processes_of_their_own(proto, tmp_path, monkeypatch):
+    steps = 'steps = ["EliminateNoOp", "DeadCodeElimination"]\n'
+    (tmp_path / "here.toml").write_text(steps)
+    (tmp_path / "away.toml").write_text(steps + "[plugins]\nrelais-graph = { isolate = { sandbox = 'strict' } }\n")
+    here, away = [relais.optimize(proto, pipeline=tmp_path / f"{name}.toml") for name in ("here", "away")]
+    assert here.SerializeToString() == away.SerializeToString()
+    monkeypatch.setenv("RELAIS_WORKER", str(tmp_path / "nothing"))
+    with pytest.raises(relais.PipelineError, match="there is no program `.*nothing`; `RELAIS_WORKER` can name it"):
+        relais.optimize(proto, pipeline=tmp_path / "away.toml")
+
+
 def test_options(proto):
     assert ops(relais.optimize(proto, config={"FoldConstant.max_growth": 0}, check=1)) == SMALLER
     with pytest.raises(relais.PipelineError, match="max_growth.*-1") as caught:

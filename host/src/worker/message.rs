@@ -13,7 +13,7 @@ use relais_plugin_api::{
 };
 use std::fs::File;
 
-/// The version of what follows. Host and worker are one program, so another one is refused.
+/// The version of what follows. Host and worker are of one version, and others are refused.
 pub const PROTOCOL: u32 = 1;
 
 /// The status of a worker whose connection is gone.
@@ -197,6 +197,8 @@ pub mod tag {
     pub const PLUGIN: u16 = 35;
     /// A pass that it requires.
     pub const REQUIRED: u16 = 36;
+    /// The version of the host.
+    pub const HOST: u16 = 37;
 }
 
 /// The most bytes of fields that are read.

@@ -130,6 +130,7 @@ impl Process {
         let path = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
         let mut open = Message::new(kind::OPEN)
             .number(tag::PROTOCOL, PROTOCOL.into())
+            .with(tag::HOST, env!("CARGO_PKG_VERSION").as_bytes())
             .with(tag::NAME, spec.plugin.as_bytes())
             .number(tag::LINKED, spec.is_linked.into())
             .number(tag::MEMORY, self.memory)

@@ -393,6 +393,26 @@ fn a_kernel_that_lacks_a_sandbox_is_told_of() {
 }
 
 #[test]
+fn a_lock_holds_how_plugins_are_isolated() {
+    let here = folder("isolated-locked");
+    fs::write(here.join("m.relay"), "def @main(%x: Tensor[(2,), float32]) { Relu(%x) }").unwrap();
+    let steps = "steps = [\"InferType\"]\n";
+    fs::write(here.join("p.toml"), format!("{steps}[plugins]\nrelais-graph = {{ isolate = true }}\n")).unwrap();
+    Run::of(command().current_dir(&here).args(["lock", "-p", "p.toml"])).expect_success();
+    let locked = |more: &[&str]| {
+        let mut run = command();
+        Run::of(
+            run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "-p", "p.toml", "--locked"]).args(more),
+        )
+    };
+    locked(&[]).expect_success();
+    let limited = ["--isolate", "relais-graph:sandbox=none"];
+    assert!(locked(&limited).expect_failure().stderr.contains("not as `relais.lock` says"), "another sandbox");
+    fs::write(here.join("p.toml"), steps).unwrap();
+    assert!(locked(&[]).expect_failure().stderr.contains("not as `relais.lock` says"), "none");
+}
+
+#[test]
 fn a_worker_that_is_started_by_hand_says_what_it_is() {
     let run = Run::of(command().arg("worker").stdin(std::process::Stdio::null()));
     assert_eq!(run.status, Some(2));

@@ -1,0 +1,36 @@
+//! The program in which isolated plugins run: the command line, which is installed with the package.
+
+use pyo3::prelude::*;
+use std::{
+    env::{self, consts::EXE_SUFFIX},
+    io,
+    path::PathBuf,
+    process::Command,
+};
+
+/// Names the program, where it is elsewhere.
+const VARIABLE: &str = "RELAIS_WORKER";
+
+/// The command that starts it.
+///
+/// # Errors
+/// Returns an error if it is not there.
+pub(crate) fn command() -> io::Result<Command> {
+    let installed = || Python::attach(scripts).map_err(|error| io::Error::other(error.to_string()));
+    let program = match env::var_os(VARIABLE) {
+        Some(program) => PathBuf::from(program),
+        None => installed()?.join(format!("relais{EXE_SUFFIX}")),
+    };
+    if !program.is_file() {
+        let message = format!("there is no program `{}`; `{VARIABLE}` can name it", program.display());
+        return Err(io::Error::other(message));
+    }
+    let mut command = relais_conformance::program::command(&program)?;
+    command.arg("worker");
+    Ok(command)
+}
+
+/// The folder of the programs that packages bring.
+fn scripts(py: Python<'_>) -> PyResult<PathBuf> {
+    py.import("sysconfig")?.call_method1("get_path", ("scripts",))?.extract()
+}
