@@ -118,11 +118,9 @@ impl Isolation {
 
 /// The whole path of something that a process is to read.
 fn readable(from: &Path, value: &str) -> Result<PathBuf, String> {
-    let path = std::path::absolute(from.join(value)).map_err(|error| format!("`{value}` is not a path: {error}"))?;
-    match path.parent() {
-        Some(_) if !value.is_empty() => Ok(path),
-        _ => Err(format!("`{value}` is not a file or a folder that a sandbox can leave open")),
-    }
+    // An empty path has no absolute one.
+    let path = std::path::absolute(from.join(value)).ok().filter(|path| !value.is_empty() && path.parent().is_some());
+    path.ok_or_else(|| format!("`{value}` is not a file or a folder that a sandbox can leave open"))
 }
 
 impl Isolation {

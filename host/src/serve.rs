@@ -1,5 +1,6 @@
 //! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
 
+mod analyses;
 mod instruments;
 mod logger;
 mod sandbox;
@@ -345,6 +346,7 @@ impl Server {
             },
             kind::OPERATOR => self.operator(message, lane),
             kind::INSTRUMENT => self.create_instrument(message).map_or_else(failed, |done| (done, None)),
+            kind::ANALYSE => self.analyse(message, lane).map_or_else(failed, |done| (done, None)),
             kind::HOOK => self.hook(message, lane).map_or_else(failed, |done| (done, None)),
             _ => match self.pass(number) {
                 Ok(pass) => self.run(&pass, message, lane, means),

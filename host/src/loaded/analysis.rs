@@ -18,7 +18,7 @@ use std::sync::PoisonError;
 ///
 /// # Errors
 /// Returns an error if the plugin cannot be opened, or the analysis or a part of an operator fails.
-pub(super) fn compute_analysis(
+pub(crate) fn compute_analysis(
     registry: &Registry,
     name: &str,
     of: &SubjectRec<'_>,
@@ -30,7 +30,6 @@ pub(super) fn compute_analysis(
         refusal.help().into_iter().fold(error, PassError::help)
     })?;
     let lacks = || host(&format_args!("plugin {} lacks what its records say", provider.describe()));
-    let compute = open.analyse().ok_or_else(lacks)?;
     let plugin = &provider.records().plugin;
     let guarded = provider.guarded(&format!("analysis `{name}`"));
     let run = Run::new(cx, registry, plugin, &[]);
@@ -38,7 +37,7 @@ pub(super) fn compute_analysis(
     let state = CallState::new(&run, of.as_module().unwrap_or(&none), "");
     let entered = Entered::begin();
     let running = (Running::new(&guarded), Here::new(&guarded, ""));
-    let result = compute(&state.call(), name.into(), of).into_result().map_err(cut_error);
+    let result = open.analyse(&state.call(), name, of).unwrap_or_else(|| Err(lacks())).map_err(cut_error);
     drop((running, entered));
     let result = state.fault().map_or(result, Err);
     let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -9,6 +9,8 @@ mod pass;
 mod rules;
 mod services;
 
+#[cfg(target_os = "linux")]
+pub(crate) use analysis::compute_analysis;
 pub use instrument::PluginInstrument;
 #[cfg(target_os = "linux")]
 pub(crate) use outer::Outer;

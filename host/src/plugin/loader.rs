@@ -14,7 +14,6 @@ use abi_stable::{
     StableAbi,
     abi_stability::abi_checking::check_layout_compatibility,
     library::{AbiHeaderRef, LibHeader},
-    std_types::{RResult, RStr},
 };
 use libloading::Library;
 use relais_plugin_api::{
@@ -36,10 +35,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// The function of a plugin that computes analyses.
-pub(crate) type Analyse =
-    for<'a> extern "C" fn(&CallCx<'a>, RStr<'a>, &SubjectRec<'a>) -> RResult<AnalysisObject, PassError>;
 
 /// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
 /// that the host knows of.
@@ -67,6 +62,14 @@ pub trait Away: Send + Sync {
     /// Returns an error if the plugin does, or its process cannot be started.
     fn create_instrument(self: Arc<Self>, _: &str, _: &[u8]) -> Result<InstrumentObject, PassError> {
         Err(PassError::with_kind(error_kind::HOST, "a plugin of this kind has no instruments"))
+    }
+
+    /// Has it compute an analysis.
+    ///
+    /// # Errors
+    /// Returns an error if the analysis fails.
+    fn analyse(&self, _: &str, _: &SubjectRec<'_>) -> Result<AnalysisObject, PassError> {
+        Err(PassError::with_kind(error_kind::HOST, "a plugin of this kind has no analyses"))
     }
 
     /// The type relation of an operator: domain, name, first version.
@@ -208,11 +211,17 @@ impl OpenPlugin {
         }
     }
 
-    /// The function that computes analyses.
-    pub(crate) fn analyse(&self) -> Option<Analyse> {
+    /// Computes an analysis; nothing if it lacks the function that does.
+    pub(crate) fn analyse(
+        &self,
+        call: &CallCx<'_>,
+        name: &str,
+        of: &SubjectRec<'_>,
+    ) -> Option<Result<AnalysisObject, PassError>> {
         match self {
-            Self::Table(root) => root.analyse(),
-            Self::Bytes(_) | Self::Away(_) => None,
+            Self::Table(root) => Some(root.analyse()?(call, name.into(), of).into_result()),
+            Self::Bytes(_) => None,
+            Self::Away(plugin) => Some(plugin.analyse(name, of)),
         }
     }
 

@@ -1,8 +1,9 @@
 //! A worker as the registry has it: in the place of a library.
 
-use super::{instruments::AwayInstrument, of_plugin::Worker, operators, passes::AwayPass};
+use super::{analyses, instruments::AwayInstrument, of_plugin::Worker, operators, passes::AwayPass};
 use crate::plugin::Away;
 use relais_plugin_api::{
+    analysis::{AnalysisObject, SubjectRec},
     boundary::{
         abi::{CallEntry, EvalEntry, InferEntry, PassObject},
         foreign::{foreign_instrument, foreign_pass},
@@ -19,6 +20,10 @@ impl Away for Worker {
 
     fn create_instrument(self: Arc<Self>, name: &str, options: &[u8]) -> Result<InstrumentObject, PassError> {
         AwayInstrument::create(self, name, options).map(foreign_instrument)
+    }
+
+    fn analyse(&self, name: &str, of: &SubjectRec<'_>) -> Result<AnalysisObject, PassError> {
+        analyses::analyse(self, name, of)
     }
 
     fn infer(self: Arc<Self>, _: (&str, &str, u32)) -> Option<InferEntry> {

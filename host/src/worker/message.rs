@@ -9,7 +9,7 @@ use relais_plugin_api::{
         wire::{Field, Fields, Malformed, push_field},
     },
     diagnostics::{Diagnostic, DiagnosticRec, PassError, PassErrorRec, Severity},
-    ir::{Blob, NodeId},
+    ir::{Blob, Lists, NodeId, Numbers},
 };
 use std::fs::File;
 
@@ -60,6 +60,8 @@ pub mod kind {
     pub const INSTRUMENT: u16 = 27;
     /// To the worker: call a hook of an instrument.
     pub const HOOK: u16 = 28;
+    /// To the worker: compute an analysis of what is shipped.
+    pub const ANALYSE: u16 = 29;
 
     /// The result of a call.
     pub const DONE: u16 = 32;
@@ -199,6 +201,10 @@ pub mod tag {
     pub const REQUIRED: u16 = 36;
     /// The version of the host.
     pub const HOST: u16 = 37;
+    /// A list of 32-bit numbers: the length of its name, its name, its numbers.
+    pub const NARROW: u16 = 38;
+    /// A list of 64-bit numbers, likewise.
+    pub const WIDE: u16 = 39;
 }
 
 /// The most bytes of fields that are read.
@@ -367,6 +373,53 @@ pub fn diagnostic_of(bytes: &[u8]) -> Result<Diagnostic, Malformed> {
         }
     }
     Ok(rec.into())
+}
+
+/// The message with the lists of an analysis.
+pub fn with_lists(message: Message, lists: &Lists) -> Message {
+    lists.names().fold(message, |message, name| {
+        let mut bytes = (name.len() as u32).to_le_bytes().to_vec();
+        bytes.extend_from_slice(name.as_bytes());
+        match (lists.narrow(name), lists.wide(name)) {
+            (Some(narrow), _) => {
+                bytes.extend(narrow.iter().flat_map(|number| number.to_le_bytes()));
+                message.with(tag::NARROW, &bytes)
+            }
+            (None, Some(wide)) => {
+                bytes.extend(wide.iter().flat_map(|number| number.to_le_bytes()));
+                message.with(tag::WIDE, &bytes)
+            }
+            (None, None) => message,
+        }
+    })
+}
+
+/// The lists of an analysis in a message.
+///
+/// # Errors
+/// Returns an error if a field is none.
+pub fn lists_of(message: &Message) -> Result<Lists, String> {
+    fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> Option<Numbers<T>> {
+        let (numbers, rest) = bytes.as_chunks::<N>();
+        rest.is_empty().then(|| Numbers::from(numbers.iter().map(|&it| number(it)).collect::<Vec<T>>()))
+    }
+    let mut lists = Lists::new();
+    for field in Fields::new(&message.fields).map_while(Result::ok) {
+        if !matches!(field.tag, tag::NARROW | tag::WIDE) {
+            continue;
+        }
+        let list = || {
+            let (len, rest) = field.bytes.split_first_chunk::<4>()?;
+            let (name, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            let name = std::str::from_utf8(name).ok()?;
+            Some(match field.tag {
+                tag::NARROW => lists.clone().with(name, &numbers(rest, u32::from_le_bytes)?),
+                _ => lists.clone().with(name, &numbers(rest, i64::from_le_bytes)?),
+            })
+        };
+        lists = list().ok_or("a list of an analysis is none")?;
+    }
+    Ok(lists)
 }
 
 /// A failure as bytes.

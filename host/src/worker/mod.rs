@@ -6,6 +6,8 @@
 //! over a socket, unlike one in shared memory, cannot change after it was checked.
 
 #[cfg(target_os = "linux")]
+mod analyses;
+#[cfg(target_os = "linux")]
 mod away;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -29,7 +31,9 @@ pub(crate) use elsewhere::Worker;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     lane::{Files, Lane, LaneError},
-    message::{LOST, Message, PROTOCOL, diagnostic_bytes, diagnostic_of, error_of, hook, kind, sandbox, tag},
+    message::{
+        LOST, Message, PROTOCOL, diagnostic_bytes, diagnostic_of, error_of, hook, kind, sandbox, tag, with_lists,
+    },
     of_plugin::Worker,
     operators::failure,
     process::usual_memory,

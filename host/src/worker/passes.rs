@@ -78,7 +78,7 @@ impl Drop for AwayPass {
     }
 }
 
-fn lied(why: impl std::fmt::Display) -> PassError {
+pub(super) fn lied(why: impl std::fmt::Display) -> PassError {
     PassError::with_kind(error_kind::HOST, format_args!("the answer of its process cannot be used: {why}"))
         .code("worker-lied")
         .help("its author has to mend it; `--disable` runs a pipeline without a pass")

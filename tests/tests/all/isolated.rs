@@ -1,8 +1,15 @@
 //! Plugins in processes of their own: whatever they do, the run goes on, names them, and computes the same.
 #![cfg(target_os = "linux")]
 
+use relais::{
+    isolation::{Isolation, launch_workers_by},
+    pass::{Catalogue, RunCx},
+    plugin::{Policy, WritableFiles, discover},
+    registry::{Choices, Linked, Registry},
+};
+use relais_plugin_api::{analysis::SubjectRec, text};
 use relais_tests::{
-    cargo_built::plugin,
+    cargo_built::{plugin, workspace},
     cli::{Run, command, files, folder},
     venv::{every, models},
 };
@@ -390,6 +397,33 @@ fn a_kernel_that_lacks_a_sandbox_is_told_of() {
     assert!(run.stderr.contains(&told) && !run.stderr.contains("pass `prowl.Read` of"), "{}", run.stderr);
     let run = lacking(",sandbox=none").expect_success();
     assert!(run.stderr.contains("read: secret") && !run.stderr.contains("sandbox"), "{}", run.stderr);
+}
+
+#[test]
+fn the_lists_of_analyses_cross() {
+    launch_workers_by(|| {
+        let mut worker = Command::new(&workspace().relais);
+        worker.arg("worker");
+        Ok(worker)
+    });
+    let found = discover(&[], &[plugin("rules")], Policy { writable: WritableFiles::Allow });
+    let here = Registry::new(found, Linked::Exclude, &Choices::new());
+    let away = here.isolate(|_| Some(Isolation::default()), "", Vec::new());
+    let module = text::parse_str("def @main(%x: Tensor[(2,), float32]) { %y = Relu(%x); Abs(%y) }").unwrap();
+    let main = module.function("main").unwrap().clone();
+    let computed = |registry: &Registry, name: &str, of: &SubjectRec<'_>| {
+        let facts = Catalogue::analyses(registry).into_iter().find(|facts| facts.name == name).unwrap();
+        let object = Catalogue::compute_analysis(registry, &facts, of, &RunCx::new(registry));
+        object.map(|object| object.lists().clone()).map_err(|error| error.to_string())
+    };
+    for name in ["acme.Depth", "acme.Typed", "acme.Broken", "acme.Hen"] {
+        let of = SubjectRec::function(&main);
+        assert_eq!(computed(&here, name, &of), computed(&away, name, &of), "{name}");
+    }
+    let depths = computed(&away, "acme.Depth", &SubjectRec::function(&main)).unwrap();
+    assert!(depths.narrow("depth").is_some_and(|depths| depths.contains(&1)), "{depths:?}");
+    let of = SubjectRec::module(&module);
+    assert_eq!(computed(&here, "acme.Whole", &of), computed(&away, "acme.Whole", &of));
 }
 
 #[test]
