@@ -42,8 +42,10 @@ pub(crate) fn compute_analysis(
     let result = state.fault().map_or(result, Err);
     let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
     broken.map_or(result, Err).map_err(|error| {
-        let error =
-            error.with_note(format_args!("in analysis `{name}` of plugin `{} {}`", plugin.name, plugin.version));
+        let note = format!("in analysis `{name}` of plugin `{} {}`", plugin.name, plugin.version);
+        // The process of an isolated plugin has said it.
+        let is_noted = error.rec().notes.iter().any(|known| known.as_str() == note);
+        let error = if is_noted { error } else { error.with_note(note) };
         match error.rec().plugin.is_empty() && error.rec().kind != error_kind::CANCELLED {
             true => error.of_plugin(&plugin.name),
             false => error,
