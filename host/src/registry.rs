@@ -162,7 +162,7 @@ impl Registry {
     }
 
     /// The same with plugins in processes of their own: those that are chosen, and those that the file beside theirs
-    /// isolates. Each is started when something of it is first needed. Choices of a
+    /// isolates, with the settings there. Each is started when something of it is first needed. Choices of a
     /// pipeline are made afterwards, and are stated here for these processes: its target, and the operators that are taken
     /// from a plugin (domain, name, plugin).
     pub fn isolate(
@@ -172,7 +172,8 @@ impl Registry {
         preferences: Vec<[String; 3]>,
     ) -> Self {
         let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
-        let which = |provider: &Provider| which(&provider.records.plugin).or_else(|| provider.demanded().cloned());
+        // The user has said so for every use of the plugin; a pipeline may come from anywhere.
+        let which = |provider: &Provider| provider.demanded().cloned().or_else(|| which(&provider.records.plugin));
         if !providers.iter().any(|provider| which(provider).is_some()) {
             return self.clone();
         }

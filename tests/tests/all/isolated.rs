@@ -339,6 +339,15 @@ fn a_plugin_that_is_installed_as_isolated_is_isolated_wherever_it_is_used() {
     assert!(listed.contains("isolated (env=RELAIS_TEST_PROWL): tries to reach files"), "{listed}");
     let refused = run().expect_failure().stderr;
     assert!(refused.contains("pass `prowl.Read`") && refused.contains("(os error 1)"), "{refused}");
+    // A pipeline does not decide that.
+    fs::write(
+        here.join("p.toml"),
+        "steps = [\"prowl.Read\"]\n[plugins]\nprowler = { isolate = { sandbox = \"none\" } }\n",
+    )
+    .unwrap();
+    let refused =
+        Run::of(with_home(&here).args(["run", "m.relay", "-o", "out.relay", "-p", "p.toml"])).expect_failure();
+    assert!(refused.stderr.contains("(os error 1)"), "{}", refused.stderr);
     // Installed again, it stays as it is, or is given more.
     assert!(install(&[]).expect_success().stdout.contains(", isolated (env="), "it stays isolated");
     install(&["--isolate=env=RELAIS_TEST_PROWL,read=secret.txt"]).expect_success();
