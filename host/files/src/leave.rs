@@ -1,5 +1,5 @@
 //! The end of the process, at once.
-#![expect(unsafe_code, reason = "the system call that ends a process")]
+#![cfg_attr(unix, expect(unsafe_code, reason = "the system call that ends a process"))]
 
 /// Ends the process at once, without exit functions: by the system call, and not by C's function, of which a host may have its
 /// own for the plugins that call it.

@@ -1,6 +1,7 @@
 //! Files as immutable bytes: small ones are read, large ones mapped into memory.
 #![expect(unsafe_code, reason = "mapping a file is unsafe: another process may change it")]
 
+#[cfg(target_os = "linux")]
 use crate::leave;
 use abi_stable::std_types::{ROption, RSlice, RStr, RString};
 use memmap2::Mmap;

@@ -1,7 +1,10 @@
 //! The last words of a process that code of a plugin ends by a signal: which plugin, in which pass, on which function.
 //!
 //! Handlers of signals may do little: they read what the thread wrote down before it called the plugin, and write a line.
-#![expect(unsafe_code, reason = "handlers of signals, and texts that the thread keeps while the plugin runs")]
+#![cfg_attr(
+    unix,
+    expect(unsafe_code, reason = "handlers of signals, and texts that the thread keeps while the plugin runs")
+)]
 
 /// From now on, a plugin whose code ends the process by a signal (a bad access, an instruction that does not exist, an
 /// abortion) is named on standard error before the signal takes its course, by earlier handlers or the system's. Programs that

@@ -24,7 +24,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -45,6 +45,7 @@ const STATUS: i32 = 70;
 
 /// A text that another place keeps.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "handlers of signals read it"))]
 pub(super) struct Kept {
     pub start: *const u8,
     pub len: usize,
@@ -230,7 +231,7 @@ extern "C" fn at_exit() {
 
 /// Whether this is the process of an isolated plugin, whose host says how it ended.
 #[cfg(not(windows))]
-static IS_WORKER: AtomicBool = AtomicBool::new(false);
+static IS_WORKER: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 /// From now on, nothing is said about the end of this process: its host does that.
 #[cfg(target_os = "linux")]
