@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 use crate::leave;
 use abi_stable::std_types::{ROption, RSlice, RStr, RString};
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use relais_plugin_api::{
     boundary::bytes::ByteSource,
     ir::{Blob, Hash64},
@@ -99,8 +99,9 @@ pub fn map_descriptor(file: File) -> io::Result<Blob> {
     if len == 0 {
         return Ok(Blob::default());
     }
-    // SAFETY: as for files that are opened here.
-    let bytes = unsafe { Mmap::map(&file)? };
+    let len = usize::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    // SAFETY: as for files that are opened here; it has that length.
+    let bytes = unsafe { MmapOptions::new().len(len).map(&file)? };
     Ok(Blob::from_source(FileBytes { bytes, path: None, stamp, mapped: Some(file) }))
 }
 

@@ -130,11 +130,19 @@ fn filter(step: Step) -> Result<(), String> {
             .and_then(|program| apply_filter_all_threads(&program).map_err(|error| error.to_string()))
     };
     if step == Step::Opening {
-        // Its flags are in memory, where no filter looks. The C library takes the older call then.
-        apply(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), SeccompAction::Allow, errno(libc::ENOSYS))?;
+        let lacking = lacking_calls().map_err(|error| error.to_string())?;
+        apply(lacking, SeccompAction::Allow, errno(libc::ENOSYS))?;
     }
     let rules = calls(step).map_err(|error| error.to_string())?;
     apply(rules, errno(libc::EPERM), SeccompAction::Allow)
+}
+
+/// Calls that the C library does without where the system seems to lack them: one whose flags are in memory, where no filter
+/// looks, and the processors of a thread by its number, which tells which processes there are.
+fn lacking_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+    let of_other = SeccompRule::new(vec![other])?;
+    Ok(BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_sched_getaffinity, vec![of_other])]))
 }
 
 /// Calls that are allowed with any arguments, in both steps.
@@ -177,6 +185,7 @@ const ALWAYS: &[i64] = &[
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
     libc::SYS_sched_yield,
     libc::SYS_sendmsg,
     libc::SYS_set_robust_list,
@@ -251,7 +260,6 @@ fn calls(step: Step) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     rule(libc::SYS_tgkill, vec![is(0, own)])?;
     let thread = libc::CLONE_THREAD as u32;
     rule(libc::SYS_clone, vec![masked(0, thread | NAMESPACES as u32, thread)])?;
-    rule(libc::SYS_sched_getaffinity, vec![is(0, 0)])?;
     // Files are opened to be read, also where Landlock is missing.
     if step != (Step::Computing { reads: false }) {
         let writes = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC) as u32;

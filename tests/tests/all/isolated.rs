@@ -478,6 +478,32 @@ fn optimised(model: &Path, name: &str) -> [Vec<u8>; 2] {
 }
 
 #[test]
+fn weights_of_files_that_are_mapped_are_there_in_a_sandbox() {
+    let here = folder("isolated-mapped");
+    let numbers: Vec<String> = (0..400_000).map(|n| format!("{n}.0")).collect();
+    let weights = format!("%w = const(float32, (400000), [{}])", numbers.join(", "));
+    let model = format!(
+        "def @main(%x: Tensor[(400000,), float32]) #[opset = {{\"\": 17}}] {{ {weights}; %v = Neg(%w); Add(%x, %v) }}"
+    );
+    fs::write(here.join("m.relay"), model).unwrap();
+    let run = |model: &str, out: &str, arguments: &[&str]| {
+        let mut run = command();
+        Run::of(run.current_dir(&here).args(["run", model, "-o", out, "-q"]).args(arguments)).expect_success();
+        fs::read(here.join(out)).unwrap()
+    };
+    run("m.relay", "m.onnx", &["--passes", "InferType"]);
+    let passes = ["--passes", "FoldConstant,DeadCodeElimination,InferType"];
+    let [inside, beside] = ["auto", "always"].map(|external| {
+        run("m.onnx", "in.onnx", &["--passes", "InferType", "--external-data", external]);
+        let here = run("in.onnx", "here.onnx", &passes);
+        let away = run("in.onnx", "away.onnx", &[&passes[..], &["--isolate", "all:sandbox=strict"]].concat());
+        assert!(here == away, "{external}");
+        here.len()
+    });
+    assert!(inside > 1 << 20 && beside > 0, "it is mapped");
+}
+
+#[test]
 fn passes_that_run_passes_in_parallel_loops_come_to_an_end() {
     let here = folder("isolated-loops");
     fs::write(here.join("m.relay"), MODEL.replace("quit::Same(%w)", "Abs(%w)").replace(", \"quit\": 1", "")).unwrap();
