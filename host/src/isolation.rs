@@ -86,7 +86,7 @@ impl Isolation {
     /// Sets a setting by its name; of one that is a list, it adds a member. Paths start at the folder `from`.
     ///
     /// # Errors
-    /// Returns an error if there is no such setting, or the value is none of it.
+    /// Returns an error if the setting does not exist, or does not take the value.
     pub fn set(&mut self, setting: &str, value: &str, from: &Path) -> Result<(), String> {
         let number = || value.parse::<u64>().ok().filter(|&number| number > 0 || setting == "restarts");
         let wrong = || format!("`{value}` is not a number for `{setting}`");
@@ -110,7 +110,7 @@ impl Isolation {
                 return Err(format!("`{value}` is not the name of a variable"));
             }
             "env" => self.env.push(value.to_owned()),
-            _ => return Err(format!("there is no setting `{setting}`; there are {}", SETTINGS.join(", "))),
+            _ => return Err(format!("`{setting}` is not a setting; the settings are {}", SETTINGS.join(", "))),
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ pub fn beside(plugin: &Path) -> PathBuf {
     name.into()
 }
 
-/// How the file beside a plugin's isolates it; nothing if there is no such file.
+/// How the file beside a plugin's isolates it; `None` without that file.
 ///
 /// # Errors
 /// Returns why the file cannot be used.
@@ -277,7 +277,7 @@ mod tests {
             ("env=", "`` is not the name of a variable"),
             (
                 "cores=2",
-                "there is no setting `cores`; there are memory, pass_seconds, threads, restarts, sandbox, read, env",
+                "`cores` is not a setting; the settings are memory, pass_seconds, threads, restarts, sandbox, read, env",
             ),
         ] {
             assert_eq!(wrong.parse::<Isolation>(), Err(why.to_owned()));

@@ -22,7 +22,7 @@ pub(crate) fn command() -> io::Result<Command> {
         None => installed()?.join(format!("relais{EXE_SUFFIX}")),
     };
     if !program.is_file() {
-        let message = format!("there is no program `{}`; `{VARIABLE}` can name it", program.display());
+        let message = format!("the program `{}` does not exist; `{VARIABLE}` can name another", program.display());
         return Err(io::Error::other(message));
     }
     let mut command = relais_conformance::program::command(&program)?;

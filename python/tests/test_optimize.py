@@ -103,7 +103,7 @@ def test_plugins_in_processes_of_their_own(proto, tmp_path, monkeypatch):
     here, away = [relais.optimize(proto, pipeline=tmp_path / f"{name}.toml") for name in ("here", "away")]
     assert here.SerializeToString() == away.SerializeToString()
     monkeypatch.setenv("RELAIS_WORKER", str(tmp_path / "nothing"))
-    with pytest.raises(relais.PipelineError, match="there is no program `.*nothing`; `RELAIS_WORKER` can name it"):
+    with pytest.raises(relais.PipelineError, match="the program `.*nothing` does not exist; `RELAIS_WORKER` can name another"):
         relais.optimize(proto, pipeline=tmp_path / "away.toml")
 
 

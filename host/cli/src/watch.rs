@@ -48,13 +48,21 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<(), CliError> {
     let mut changed: BTreeSet<PathBuf> = watched(args);
     loop {
         seen.look(watched(args));
-        let status = rounds.round(&changed)?;
+        let built = rounds.build(&changed)?;
+        // Libraries that were built are those of this round; sources may have changed meanwhile.
+        seen.look_again(|file| !is_source(args, file));
+        let status = if built == 0 { rounds.round()? } else { built };
         if args.once {
             let failed = || CliError::new(format!("the run ended with status {status}"));
             return if status == 0 { Ok(()) } else { Err(failed()) };
         }
         changed = seen.wait(args);
     }
+}
+
+/// Whether a file is a source for which plugins are built.
+fn is_source(args: &WatchArgs, file: &Path) -> bool {
+    args.source.iter().any(|source| file.starts_with(source))
 }
 
 /// Whether two paths are one file.
@@ -141,6 +149,12 @@ impl Seen {
         self.0 = files.into_iter().map(|file| (file.clone(), stamp(&file))).collect();
     }
 
+    /// Looks at those of the files again.
+    fn look_again(&mut self, which: impl Fn(&Path) -> bool) {
+        let again = self.0.iter_mut().filter(|(file, _)| which(file));
+        again.for_each(|(file, seen)| *seen = stamp(file));
+    }
+
     /// Waits until files have changed, and stay as they are.
     fn wait(&mut self, args: &WatchArgs) -> BTreeSet<PathBuf> {
         // Which files there are is found out more rarely than whether those have changed.
@@ -190,8 +204,8 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Builds if a source has changed, runs, tests, and prints what differs. Returns the status of the first that failed.
-    fn round(&mut self, changed: &BTreeSet<PathBuf>) -> Result<i32, CliError> {
+    /// Says what has changed, and builds if a source has. Returns the status.
+    fn build(&self, changed: &BTreeSet<PathBuf>) -> Result<i32, CliError> {
         let names: Vec<String> = changed
             .iter()
             .filter_map(|path| path.file_name())
@@ -202,14 +216,17 @@ impl Rounds<'_> {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if self.said.is_none() { "watching" } else { "changed:" };
         terminal::print(&format!("-- {what} {}{more}\n", names.join(", ")))?;
-        let is_source = |path: &PathBuf| self.args.source.iter().any(|source| path.starts_with(source));
-        if let Some(command) = self.args.build.as_ref().filter(|_| changed.iter().any(is_source)) {
-            let status = shell(command).map_err(|error| cannot_start("the build", &error))?;
-            if status != 0 {
-                terminal::print(&format!("-- the build ended with status {status}\n"))?;
-                return Ok(status);
-            }
+        let has_source = changed.iter().any(|file| is_source(self.args, file));
+        let Some(command) = self.args.build.as_ref().filter(|_| has_source) else { return Ok(0) };
+        let status = shell(command).map_err(|error| cannot_start("the build", &error))?;
+        if status != 0 {
+            terminal::print(&format!("-- the build ended with status {status}\n"))?;
         }
+        Ok(status)
+    }
+
+    /// Runs, tests, and prints what differs. Returns the status of the first that failed.
+    fn round(&mut self) -> Result<i32, CliError> {
         let begun = Instant::now();
         let run = self.start(&self.arguments)?;
         let elapsed = begun.elapsed();

@@ -188,7 +188,7 @@ fn what_cannot_be_isolated_or_limited_is_a_fault() {
     assert!(said.contains("error[P004]: `much` is not a size, such as `1GiB`"), "{said}");
     let said = fault("all:cores=2");
     assert!(
-        said.contains("there is no setting `cores`; there are memory, pass_seconds, threads, restarts, sandbox"),
+        said.contains("`cores` is not a setting; the settings are memory, pass_seconds, threads, restarts, sandbox"),
         "{said}"
     );
 }

@@ -103,6 +103,24 @@ fn a_library_that_is_being_written_is_waited_for() {
 }
 
 #[test]
+fn a_library_that_was_built_is_that_of_the_round() {
+    let here = with_model("built");
+    fs::create_dir(here.join("src")).unwrap();
+    fs::write(here.join("src/lib.rs"), "").unwrap();
+    fs::copy(plugin("sample"), here.join("next")).unwrap();
+    let build = ["--build", "cp next libsample.so", "--source", "src"];
+    let run = ["--plugin", "libsample.so", "--passes", "sample.Nothing"];
+    let watching = Watching::begin(&here, &[&build[..], &run].concat());
+    assert!(watching.round(0).contains("status 0"));
+    fs::write(here.join("src/lib.rs"), "changed").unwrap();
+    let round = watching.round(1);
+    assert!(round.starts_with(" `lib.rs`\n") && round.contains("status 0"), "{round}");
+    thread::sleep(Duration::from_millis(1200));
+    let printed = fs::read_to_string(&watching.printed).unwrap();
+    assert_eq!(printed.matches("-- changed:").count(), 1, "{printed}");
+}
+
+#[test]
 fn plugins_are_built_and_tested() {
     let here = with_model("once");
     fs::create_dir(here.join("src")).unwrap();
