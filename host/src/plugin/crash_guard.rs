@@ -28,7 +28,10 @@ pub fn name_crashes() {}
 
 #[cfg(unix)]
 mod unix {
-    use crate::plugin::exit_guard::{HERE, Kept, with_culprit};
+    use crate::plugin::{
+        exit_guard::{HERE, Kept, with_culprit},
+        signal_stack::want,
+    };
     use std::{
         ffi::{c_int, c_void},
         ptr::null_mut,
@@ -61,13 +64,14 @@ mod unix {
 
     pub fn install() {
         INSTALL.call_once(|| {
+            want();
             #[cfg(target_os = "linux")]
             if TELLS.load(Ordering::Relaxed) == libc::STDERR_FILENO {
                 crate::plugin::exit_guard::exits::watch();
             }
             for ((signal, _), before) in SIGNALS.iter().zip(&BEFORE) {
                 // SAFETY: empty actions are valid, and the handler calls only functions that handlers may call. It runs on
-                // the stack for signals that the standard library gives its threads: an overflow leaves no other.
+                // a stack for signals: an overflow leaves no other.
                 unsafe {
                     let mut earlier: libc::sigaction = std::mem::zeroed();
                     if libc::sigaction(*signal, std::ptr::null(), &raw mut earlier) != 0 {

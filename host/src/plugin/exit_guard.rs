@@ -10,6 +10,7 @@ mod windows;
 #[cfg(windows)]
 use windows::library_of;
 
+use super::signal_stack::prepare;
 use crate::files::leave;
 use relais_plugin_api::{
     boundary::{abi::PassObject, instrument::InstrumentObject},
@@ -73,6 +74,7 @@ pub(crate) struct Here<'a> {
 impl<'a> Here<'a> {
     /// `what` completes "… ended the process"; `function` is the name of the function that the pass is given, or empty.
     pub(crate) fn new(what: &'a str, function: &'a str) -> Self {
+        prepare();
         let before = HERE.replace([Kept::of(what), Kept::of(function)]);
         Self { before, texts: PhantomData }
     }

@@ -14,6 +14,7 @@ mod needs;
 mod operator_record;
 mod record;
 mod setup;
+mod signal_stack;
 mod texts;
 mod verdict;
 mod writers;
