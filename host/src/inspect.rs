@@ -4,8 +4,8 @@ use crate::{
     pass::{Catalogue, NoPass},
     pipeline::{EXTENSION_POINTS, PipelineSpec, extension_points},
     plugin::{
-        AttrRecord, FoundPlugin, Mover, Needed, Needs, PipelineRecord, Policy, Records, Refusal, foreign, is_same_file,
-        needs, open, own_slice, read_records, reasons, records_of, slices, writable,
+        AttrRecord, FoundPlugin, Mover, Needed, Needs, PipelineRecord, Policy, Records, Refusal, described, foreign,
+        is_program, is_same_file, needs, open, own_slice, read_records, reasons, records_of, slices, writable,
     },
     registry::{Registry, ResolveError},
     words::{and_list, nearest},
@@ -360,6 +360,12 @@ impl Inspection {
 
     /// Goes as far as the file lets it.
     fn look(&mut self, policy: Policy) -> Result<(), Refusal> {
+        if is_program(&self.path) {
+            let described = described(&self.path)?;
+            self.format = Some("Python".into());
+            writable(&self.path, policy).into_iter().for_each(|refusal| self.object(refusal));
+            return described.map(|described| self.describe(described.records)).ok_or(Refusal::Undescribed);
+        }
         let cache = open(&self.path)?;
         let Some(slices) = slices(&cache)? else {
             return self.look_at(&cache, "", policy);
@@ -416,6 +422,16 @@ impl Inspection {
         self.objections.extend(flaws(&records));
         self.records = Some(records);
         Ok(())
+    }
+}
+
+impl Inspection {
+    /// Adds the records of a program.
+    pub fn describe(&mut self, records: Records) {
+        self.objections.retain(|objection| *objection != Objection::Refused(Refusal::Undescribed));
+        self.needs = Needs::NotChecked { why: "it is not a library".into() };
+        self.objections.extend(flaws(&records));
+        self.records = Some(records);
     }
 }
 

@@ -222,10 +222,17 @@ pub fn size_text(bytes: u64) -> String {
 pub type Launcher = fn() -> io::Result<Command>;
 
 static LAUNCHER: OnceLock<Launcher> = OnceLock::new();
+static PYTHON: OnceLock<Launcher> = OnceLock::new();
 
 /// Sets how workers are started, for the whole program. The first call counts.
 pub fn launch_workers_by(launcher: Launcher) {
     let _ = LAUNCHER.set(launcher);
+}
+
+/// Sets how the workers of plugins in Python are started, for the whole program: by a command that runs the module
+/// `relais_onnx.worker`. The first call counts.
+pub fn launch_python_by(launcher: Launcher) {
+    let _ = PYTHON.set(launcher);
 }
 
 /// The command that starts a worker.
@@ -236,6 +243,16 @@ pub fn launch_workers_by(launcher: Launcher) {
 pub(crate) fn command() -> io::Result<Command> {
     let launcher =
         LAUNCHER.get().ok_or_else(|| io::Error::other("this program does not say how workers are started"))?;
+    launcher()
+}
+
+/// The command that starts the worker of a plugin in Python.
+///
+/// # Errors
+/// Returns an error if this program has none.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
+pub(crate) fn python() -> io::Result<Command> {
+    let launcher = PYTHON.get().ok_or_else(|| io::Error::other("this program does not say how Python is started"))?;
     launcher()
 }
 

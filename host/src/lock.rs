@@ -5,9 +5,12 @@
 use crate::{
     pipeline::{Faults, Outline, Pipeline, PipelineSpec, ResolvedStep},
     plugin::{PluginRecord, sha256_of, sha256_of_bytes},
-    registry::{Provider, Registry},
+    registry::{Provider, Registry, report_program},
 };
-use relais_plugin_api::boundary::record::{BOUNDARY, TARGET};
+use relais_plugin_api::{
+    boundary::record::{BOUNDARY, TARGET},
+    diagnostics::PassError,
+};
 use semver::Version;
 use std::{
     collections::BTreeSet,
@@ -50,6 +53,8 @@ pub struct LockedPlugin {
     pub file: String,
     /// The SHA-256 of its file; empty when there is none.
     pub sha256: String,
+    /// The version of its interpreter, if it is a program; otherwise empty.
+    pub interpreter: String,
 }
 
 /// Why a lock file cannot be made, read or written.
@@ -64,6 +69,8 @@ pub enum LockError {
     Pipeline(Faults),
     /// A plugin that was locked with `--also` is missing.
     NoPlugin(String),
+    /// A program does not say what it has.
+    Program(PassError),
 }
 
 impl fmt::Display for LockError {
@@ -73,6 +80,7 @@ impl fmt::Display for LockError {
             Self::Format(path, why) => write!(f, "`{}` is not a lock file: {why}", path.display()),
             Self::Pipeline(faults) => faults.fmt(f),
             Self::NoPlugin(name) => write!(f, "there is no plugin `{name}` to lock"),
+            Self::Program(error) => error.fmt(f),
         }
     }
 }
@@ -107,7 +115,11 @@ impl Lock {
         }
         let mut plugins = Vec::new();
         for provider in registry.plugins().filter(|provider| used.contains(&id(provider))) {
-            plugins.push(locked(provider)?);
+            let mut locked = locked(provider)?;
+            if let Some(path) = provider.path().filter(|_| provider.is_program()) {
+                locked.interpreter = report_program(path).map_err(LockError::Program)?.interpreter;
+            }
+            plugins.push(locked);
         }
         plugins.sort();
         Ok(Self {
@@ -155,7 +167,10 @@ impl Lock {
         let only = registry.only(|at, _| kept.contains(&at));
         for provider in only.plugins() {
             let own = self.plugins.iter().find(|plugin| is(plugin, provider));
-            own.into_iter().for_each(|plugin| provider.insist_on(&plugin.sha256));
+            if let Some(plugin) = own {
+                provider.insist_on(&plugin.sha256);
+                provider.insist_on_interpreter(&plugin.interpreter);
+            }
         }
         Ok(only)
     }
@@ -265,6 +280,11 @@ impl Lock {
                 version: string(table, "version")?,
                 file: string(table, "file")?,
                 sha256: string(table, "sha256")?,
+                interpreter: if table.contains_key("interpreter") {
+                    string(table, "interpreter")?
+                } else {
+                    String::new()
+                },
             })
         };
         Ok(Self {
@@ -290,9 +310,11 @@ impl Lock {
         line("target", target);
         out.push_str(&format!("format = {FORMAT}\n\n[pipeline]\nname = {}\n", quote(pipeline)));
         out.push_str(&format!("sha256 = {}\n", quote(pipeline_sha256)));
-        for LockedPlugin { name, version, file, sha256 } in plugins {
+        for LockedPlugin { name, version, file, sha256, interpreter } in plugins {
             out.push_str("\n[[plugin]]\n");
-            for (key, value) in [("name", name), ("version", version), ("file", file), ("sha256", sha256)] {
+            let always = [("name", name), ("version", version), ("file", file), ("sha256", sha256)];
+            let of_program = [("interpreter", interpreter)].into_iter().filter(|(_, value)| !value.is_empty());
+            for (key, value) in always.into_iter().chain(of_program) {
                 writeln!(out, "{key} = {}", quote(value)).expect("a string takes everything");
             }
         }
@@ -320,7 +342,7 @@ fn locked(provider: &Provider) -> Result<LockedPlugin, LockError> {
         file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         sha256 = sha256_of(path).map_err(|error| LockError::Io(path.to_owned(), error))?;
     }
-    Ok(LockedPlugin { name: name.clone(), version: version.to_string(), file, sha256 })
+    Ok(LockedPlugin { name: name.clone(), version: version.to_string(), file, sha256, interpreter: String::new() })
 }
 
 /// Returns the plugins that were looked up, and those that take part in any run: they describe operators, compute them, add to
@@ -367,6 +389,7 @@ mod tests {
                 version: "1.0.0".into(),
                 file: "libacme.so".into(),
                 sha256: "11".into(),
+                interpreter: "Python 3.11.7".into(),
             }],
         }
     }

@@ -3,10 +3,12 @@
 mod error;
 mod names;
 mod operators;
+mod programs;
 mod provider;
 
 pub use error::{Conflict, CreateError, Named, ResolveError};
 pub use operators::qualified;
+pub use programs::{described, report_program};
 pub use provider::Provider;
 
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
 };
 use names::Names;
 use operators::{Dispute, Operators};
-use provider::{Around, Isolated, ProviderSource};
+use provider::{Around, Isolated, ProviderFile, ProviderSource};
 use relais_plugin_api::{
     boundary::{
         abi::{CallEntry, EvalEntry, InferEntry},
@@ -74,7 +76,7 @@ pub enum Linked {
 impl Registry {
     /// A registry of the plugins that were found; of plugins that `choices` names, only versions that match count.
     pub fn new(found: Discovery, linked: Linked, choices: &Choices) -> Self {
-        let Discovery { plugins, mut refused, duplicates } = found;
+        let Discovery { plugins, mut refused, duplicates, .. } = described(found);
         let mut providers = Vec::new();
         let is_chosen =
             |plugin: &PluginRecord| choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version));
@@ -100,8 +102,8 @@ impl Registry {
         }
         let found = plugins.into_iter().filter(|found| is_chosen(&found.records.plugin));
         providers.extend(found.map(|found| {
-            let FoundPlugin { path, records, section, is_named, isolation } = found;
-            (records, ProviderSource::File(path, section, is_named, isolation))
+            let FoundPlugin { path, records, section, is_named, isolation, sha256 } = found;
+            (records, ProviderSource::File(ProviderFile { path, section, is_named, isolation, sha256 }))
         }));
         let provider = |(records, source)| Arc::new(Provider::new(records, source));
         let all = Self::of(providers.into_iter().map(provider).collect(), refused, duplicates);
@@ -161,8 +163,8 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
-    /// The same with plugins in processes of their own: those that are chosen, and those that the file beside theirs
-    /// isolates, with the settings there. Each is started when something of it is first needed. Choices of a
+    /// The same with plugins in processes of their own: those that are chosen, those that the file beside theirs isolates, with
+    /// the settings there, and all programs. Each is started when something of it is first needed. Choices of a
     /// pipeline are made afterwards, and are stated here for these processes: its target, and the operators that are taken
     /// from a plugin (domain, name, plugin).
     pub fn isolate(
@@ -173,12 +175,16 @@ impl Registry {
     ) -> Self {
         let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
         // The user has said so for every use of the plugin; a pipeline may come from anywhere.
-        let which = |provider: &Provider| provider.demanded().cloned().or_else(|| which(&provider.records.plugin));
+        let which = |provider: &Provider| {
+            let wanted = provider.demanded().cloned().or_else(|| which(&provider.records.plugin));
+            wanted.or_else(|| provider.is_program().then(Isolation::default))
+        };
         if !providers.iter().any(|provider| which(provider).is_some()) {
             return self.clone();
         }
+        let libraries = providers.iter().filter(|provider| !provider.is_program());
         let around = Arc::new(Around {
-            files: providers.iter().filter_map(|provider| provider.path().map(Path::to_owned)).collect(),
+            files: libraries.filter_map(|provider| provider.path().map(Path::to_owned)).collect(),
             is_linked: providers.iter().any(|provider| provider.path().is_none()),
             target: target.to_owned(),
             preferences,

@@ -3,12 +3,16 @@
 mod analyses;
 mod instruments;
 mod logger;
+mod program;
 mod sandbox;
+
+pub use logger::logger;
+pub use program::{Language, Loading, Program};
 
 use crate::{
     loaded::{Answered, Asked, Outer, PassHandle, PluginInstrument},
-    pass::{PassContext, Remarks, RunCx, Scope},
-    plugin::{Discovery, Policy, Records, WritableFiles, close_inherited, discover, tell_crashes_to},
+    pass::{PassContext, Remarks, RunCx, RunnablePass, Scope},
+    plugin::{Discovery, Policy, Records, Running, WritableFiles, close_inherited, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
     worker::{
         Files, LOST, Lane, Message, PROTOCOL, diagnostic_bytes, failure, kind, sandbox as confinement, tag,
@@ -18,7 +22,10 @@ use crate::{
 use abi_stable::std_types::RArc;
 use logger::{flush, lock, log_filter, patient, serves};
 use relais_plugin_api::{
-    boundary::abi::{BegunObject, StepRec, error_kind, operator_part},
+    boundary::{
+        abi::{BegunObject, StepRec, error_kind, operator_part},
+        guard::caught,
+    },
     context::PassContext as SentContext,
     diagnostics::{Diagnostic, PassError},
     facts::OpFactsTable,
@@ -54,20 +61,41 @@ use std::{
 struct Server {
     registry: Registry,
     plugin: String,
+    /// What the plugin has, if it is a program.
+    program: Option<Box<dyn Program>>,
+    /// The answer to the host, once the plugin is open.
+    opened: Message,
     next: AtomicU64,
-    passes: Mutex<HashMap<u64, Arc<PassHandle>>>,
+    passes: Mutex<HashMap<u64, Pass>>,
     begun: Mutex<HashMap<u64, Arc<BegunObject>>>,
     instruments: Mutex<HashMap<u64, Arc<PluginInstrument>>>,
     /// The calls on lanes, by the lanes' numbers.
     calls: Mutex<HashMap<u64, Arc<LaneCall>>>,
 }
 
+/// A pass that was made.
+#[derive(Clone)]
+enum Pass {
+    OfPlugin(Arc<PassHandle>),
+    /// With what it is, for the guard against plugins that end the process.
+    OfProgram(Arc<dyn RunnablePass>, Arc<str>),
+}
+
 /// Serves the host whose connection is standard input, until that is closed: opens the plugin that it names, and runs its
 /// passes. A program that embeds the host, and is to be its own worker, calls this when it is started as one, before it
 /// opens a file or starts a thread: all descriptors but the three standard ones are closed.
 pub fn serve() -> ExitCode {
+    serve_as(None)
+}
+
+/// The same in a process of another language, whose plugins are files that it loads. Returns if it cannot begin.
+pub fn serve_programs(language: &'static dyn Language) {
+    serve_as(Some(language));
+}
+
+fn serve_as(language: Option<&'static dyn Language>) -> ExitCode {
     match connected() {
-        Ok(control) => run(control),
+        Ok(control) => run(control, language),
         Err(error) => {
             eprintln!("error: this is the process of an isolated plugin, which `relais` starts by itself: {error}");
             ExitCode::from(2)
@@ -110,20 +138,25 @@ fn connected() -> std::io::Result<Lane> {
     Lane::new(UnixStream::from(control), Files::Taken, u64::MAX)
 }
 
-fn run(mut control: Lane) -> ExitCode {
+fn run(mut control: Lane, language: Option<&'static dyn Language>) -> ExitCode {
     // No plugin is to blame for that.
     relais_files::mapped::explain_shortened_files();
     let Ok(open) = control.receive(&mut patient) else { return ExitCode::from(2) };
     // Leaving runs no code of the plugin.
     let leave = || -> ! { relais_files::leave(LOST) };
-    let server = match Server::open(open) {
+    let opened = match language {
+        None => Server::open(open),
+        Some(language) => Server::load(open, language),
+    };
+    let server = match opened {
         Ok(server) => Arc::new(server),
         Err(error) => {
             let _ = control.send(&Message::new(kind::REFUSED).error(&error), &[], &mut patient);
             return ExitCode::from(2);
         }
     };
-    if control.send(&Message::new(kind::OPENED), &[], &mut patient).is_err() {
+    let description = server.program.as_ref().map(|program| program.description()).unwrap_or_default();
+    if control.send(&server.opened, description.as_bytes(), &mut patient).is_err() {
         leave();
     }
     loop {
@@ -193,13 +226,21 @@ impl LaneCall {
 }
 
 /// Takes the first step into the sandbox that the host wants.
-fn enter_sandbox(message: &Message, plugin: &str, files: &[PathBuf]) -> Result<Option<Sandbox>, PassError> {
+fn enter_sandbox(
+    message: &Message,
+    plugin: &str,
+    files: &[PathBuf],
+    language: Option<Vec<PathBuf>>,
+) -> Result<Option<Sandbox>, PassError> {
     let wanted = message.get(tag::SANDBOX);
     if wanted == confinement::NONE {
         return Ok(None);
     }
-    let read: Vec<PathBuf> = message.all(tag::READ).map(|field| path(field.bytes)).collect();
-    let sandbox = Sandbox::enter(files, &read);
+    let loads_late = language.is_some();
+    let read = message.all(tag::READ).map(|field| path(field.bytes));
+    let read: Vec<PathBuf> = read.chain(language.unwrap_or_default()).collect();
+    let mut sandbox = Sandbox::enter(files, &read);
+    sandbox.loads_late = loads_late;
     let lacks = sandbox.lacks.join("; ");
     if !lacks.is_empty() && wanted == confinement::STRICT {
         let why = format!("the sandbox that plugin `{plugin}` is to run in cannot be had here: {lacks}");
@@ -217,13 +258,41 @@ fn serves_others(records: &Records) -> bool {
     !(operators.is_empty() && additions.is_empty() && evaluators.is_empty() && analyses.is_empty())
 }
 
+/// Whether linked plugins count for the host.
+fn linked(message: &Message) -> Linked {
+    if message.get(tag::LINKED) != 0 { Linked::Include } else { Linked::Exclude }
+}
+
+/// A registry with the choices of the host.
+fn arranged(mut registry: Registry, message: &Message) -> Registry {
+    registry.set_target(message.text(tag::TARGET));
+    for field in message.all(tag::PREFERENCE) {
+        let text = field.text().unwrap_or_default();
+        if let [domain, name, plugin] = text.split('\0').collect::<Vec<_>>()[..] {
+            registry.prefer_operator(domain, name, plugin);
+        }
+    }
+    registry
+}
+
 /// A path as the host sends it.
 fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
+impl Pass {
+    /// The members of a sequence, as its plugin names them; a program runs its own.
+    fn steps(&self) -> Result<Vec<StepRec>, PassError> {
+        match self {
+            Self::OfPlugin(pass) => pass.steps(),
+            Self::OfProgram(..) => Ok(Vec::new()),
+        }
+    }
+}
+
 impl Server {
-    fn open(mut message: Message) -> Result<Self, PassError> {
+    /// Limits the process as the host wants.
+    fn begin(message: &mut Message) -> Result<(), PassError> {
         let is_known = message.kind == kind::OPEN && message.get(tag::PROTOCOL) == u64::from(PROTOCOL);
         if !is_known || message.text(tag::HOST) != env!("CARGO_PKG_VERSION") {
             return Err(PassError::new("the program of the worker is of another version than its host"));
@@ -238,25 +307,22 @@ impl Server {
         lower(Resource::Data, message.get(tag::MEMORY)).map_err(not_limited)?;
         lower(Resource::Core, 0).map_err(not_limited)?;
         // Files in memory, to which libraries are copied, do not count as memory.
-        lower(Resource::Fsize, MOST_WRITTEN).map_err(not_limited)?;
+        lower(Resource::Fsize, MOST_WRITTEN).map_err(not_limited)
+    }
+
+    fn open(mut message: Message) -> Result<Self, PassError> {
+        Self::begin(&mut message)?;
         let files: Vec<PathBuf> = message.all(tag::FILE).map(|field| path(field.bytes)).collect();
         // The host has looked at who may change them.
         let mut found = discover(&[], &files, Policy { writable: WritableFiles::Allow });
         // This is the process in which it is.
         found.plugins.iter_mut().for_each(|plugin| plugin.isolation = None);
-        let linked = if message.get(tag::LINKED) != 0 { Linked::Include } else { Linked::Exclude };
+        let linked = linked(&message);
         let own = message.has(tag::OWN_FILE).then(|| path(message.bytes(tag::OWN_FILE)));
         let name = message.text(tag::NAME).to_owned();
         let refusal = refused(&found, own.as_ref());
-        let sandbox = enter_sandbox(&message, &name, &files)?;
-        let mut registry = Registry::new(found, linked, &Choices::new());
-        registry.set_target(message.text(tag::TARGET));
-        for field in message.all(tag::PREFERENCE) {
-            let text = field.text().unwrap_or_default();
-            if let [domain, name, plugin] = text.split('\0').collect::<Vec<_>>()[..] {
-                registry.prefer_operator(domain, name, plugin);
-            }
-        }
+        let sandbox = enter_sandbox(&message, &name, &files, None)?;
+        let mut registry = arranged(Registry::new(found, linked, &Choices::new()), &message);
         let is_meant =
             |provider: &&Provider| provider.records().plugin.name == name && provider.path() == own.as_deref();
         let provider = registry.plugins().find(is_meant);
@@ -280,15 +346,21 @@ impl Server {
             registry.plugins().filter(|provider| serves_others(provider.records())).for_each(|it| drop(it.open()));
             sandbox.close().map_err(|why| PassError::new(format_args!("its sandbox cannot be closed: {why}")))?;
         }
-        Ok(Self {
-            plugin: name,
+        Ok(Self::new(name, registry, None))
+    }
+
+    fn new(plugin: String, registry: Registry, program: Option<Box<dyn Program>>) -> Self {
+        Self {
+            plugin,
             registry,
+            program,
+            opened: Message::new(kind::OPENED),
             next: AtomicU64::new(1),
             passes: Mutex::default(),
             begun: Mutex::default(),
             instruments: Mutex::default(),
             calls: Mutex::default(),
-        })
+        }
     }
 
     /// Serves one lane until it is closed.
@@ -325,7 +397,7 @@ impl Server {
             kind::CREATE => match self.create(message) {
                 Ok(pass) => {
                     let number = self.next.fetch_add(1, Ordering::Relaxed);
-                    lock(&self.passes).insert(number, Arc::new(pass));
+                    lock(&self.passes).insert(number, pass);
                     (done().number(tag::NUMBER, number), None)
                 }
                 Err(error) => failed(error),
@@ -401,25 +473,30 @@ impl Server {
         })
     }
 
-    fn create(&self, message: &Message) -> Result<PassHandle, PassError> {
+    fn create(&self, message: &Message) -> Result<Pass, PassError> {
         let options = Value::decode(message.bytes(tag::BYTES)).map_err(PassError::new)?;
+        if let Some(program) = &self.program {
+            let name = message.text(tag::NAME);
+            let what = format!("plugin `{}`, in pass `{name}`,", self.plugin).into();
+            return Ok(Pass::OfProgram(program.create(name, options)?, what));
+        }
         let made = self.registry.create(message.text(tag::NAME), &options).map_err(|error| match error {
             crate::registry::CreateError::Make { error, .. } => error,
             error => PassError::new(error),
         })?;
         match made.plugin().name == self.plugin {
-            true => Ok(made),
+            true => Ok(Pass::OfPlugin(Arc::new(made))),
             false => Err(PassError::new(format_args!("plugin `{}` has the pass, too", made.plugin().name))),
         }
     }
 
-    fn pass(&self, number: u64) -> Result<Arc<PassHandle>, PassError> {
+    fn pass(&self, number: u64) -> Result<Pass, PassError> {
         lock(&self.passes).get(&number).cloned().ok_or_else(|| PassError::new("its process does not have the pass"))
     }
 
     fn run(
         &self,
-        pass: &PassHandle,
+        pass: &Pass,
         message: &Message,
         lane: &Mutex<Lane>,
         (cancel, pool): Means<'_>,
@@ -470,6 +547,14 @@ impl Server {
             let module = || lock(lane).exchange.module(&message.ship).map_err(unreadable);
             let global = message.text(tag::GLOBAL);
             let begun = message.get(tag::BEGUN);
+            let pass = match pass {
+                Pass::OfPlugin(pass) => pass,
+                Pass::OfProgram(pass, what) => {
+                    let _running = Running::new(what);
+                    let new = caught(|| pass.run(asks.given(module()?), &cx)).and_then(|result| result)?;
+                    return Ok(new.map_or(Answered::Nothing, Answered::Module));
+                }
+            };
             match message.kind {
                 kind::FUNCTION => pass.answer(Asked::Function(&function()?), global, &cx, &asks),
                 kind::PRIM_FUNC => pass.answer(Asked::PrimFunc(&function()?), global, &cx, &asks),

@@ -33,7 +33,8 @@
 //! 27. `rules`: judging rules before they are used, and passes of the program
 //! 28. `pass`: passes: those of plugins, and those that are written in Python
 //! 29. `optimize`: a pipeline over a model: arguments in, a module or an exception out
-//! 30. `worker`: the program in which isolated plugins run
+//! 30. `served`: plugins that are files of Python, in the process in which they run
+//! 31. `worker`: the programs in which isolated plugins run
 
 mod analysis;
 mod check;
@@ -66,6 +67,8 @@ mod rewrite;
 mod rules;
 mod run;
 mod schema;
+#[cfg(target_os = "linux")]
+mod served;
 mod spoken;
 mod stderr;
 mod tensor;
@@ -107,11 +110,16 @@ mod _native {
     };
     use pyo3::prelude::*;
 
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::served::{log_to_host, serve};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::run::start();
         super::log::start();
         relais::isolation::launch_workers_by(super::worker::command);
+        relais::isolation::launch_python_by(super::worker::python);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

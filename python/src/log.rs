@@ -10,7 +10,10 @@ use relais_plugin_api::diagnostics::Severity;
 use relais_session::Notice;
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// More lines are not kept.
@@ -64,11 +67,50 @@ impl Log for Keeper {
 }
 
 fn push(line: Line) {
+    if IS_WORKER.load(Ordering::Relaxed) {
+        let target = if line.target.is_empty() { HOST } else { &line.target };
+        return to_host_at(line.level, target, &line.message);
+    }
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     if lines.len() == MAX_LINES {
         lines.pop_front();
     }
     lines.push_back(line);
+}
+
+/// Whether this process serves a host, which gets all records.
+static IS_WORKER: AtomicBool = AtomicBool::new(false);
+
+/// From now on, records go to the host that this process serves.
+pub(crate) fn to_host() {
+    IS_WORKER.store(true, Ordering::Relaxed);
+}
+
+#[cfg(target_os = "linux")]
+fn to_host_at(level: Level, target: &str, message: &str) {
+    relais::serve::logger().log(&Record::builder().level(level).target(target).args(format_args!("{message}")).build());
+}
+
+#[cfg(not(target_os = "linux"))]
+fn to_host_at(_: Level, _: &str, _: &str) {}
+
+/// Hands a record of Python's log to the host.
+pub(crate) fn of_python(level: i64, name: &str, message: &str) {
+    let level = match level {
+        ..=5 => Level::Trace,
+        6..=10 => Level::Debug,
+        11..=20 => Level::Info,
+        21..=30 => Level::Warn,
+        _ => Level::Error,
+    };
+    if level <= ::log::max_level() {
+        to_host_at(level, name, message);
+    }
+}
+
+/// The level in Python from which on records are wanted.
+pub(crate) fn lowest() -> u8 {
+    ::log::max_level().to_level().map_or(50, number)
 }
 
 /// A message of the host's own.
@@ -104,6 +146,9 @@ fn number(level: Level) -> u8 {
 /// # Errors
 /// Returns an error if Python code raises one: also a handler of a signal, which may run in any.
 pub(crate) fn refresh(py: Python<'_>) -> PyResult<()> {
+    if IS_WORKER.load(Ordering::Relaxed) {
+        return Ok(());
+    }
     let level =
         |name: &str| Ok::<i64, PyErr>(logger(py, name)?.call_method0("getEffectiveLevel")?.extract().unwrap_or(30));
     let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -34,6 +34,14 @@ fn look(search: &Search) -> Result<&'static Registry, Error> {
     Ok(registry)
 }
 
+/// From now on, the plugins of this registry are those of the process.
+pub(crate) fn use_alone(registry: Registry) -> &'static Registry {
+    let registry = Box::leak(Box::new(registry));
+    let mut found = found();
+    *found = Found { search: None, version: found.version + 1, registry: Some(registry) };
+    registry
+}
+
 fn warn_of_refused(registry: &Registry) {
     for refused in registry.refused() {
         let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The program in which isolated plugins run: the command line, which is installed with the package.
+//! The programs in which isolated plugins run: the command line, which is installed with the package, and this interpreter.
 
 use pyo3::prelude::*;
 use std::{
@@ -28,6 +28,16 @@ pub(crate) fn command() -> io::Result<Command> {
     let mut command = relais_conformance::program::command(&program)?;
     command.arg("worker");
     Ok(command)
+}
+
+/// The command that starts this interpreter as the process of a plugin in Python.
+///
+/// # Errors
+/// Returns an error if it is not known.
+pub(crate) fn python() -> io::Result<Command> {
+    let executable = |py: Python<'_>| py.import("sys")?.getattr("executable")?.extract::<PathBuf>();
+    let executable = Python::attach(executable).map_err(|error| io::Error::other(error.to_string()))?;
+    relais_conformance::program::python_worker(&executable)
 }
 
 /// The folder of the programs that packages bring.

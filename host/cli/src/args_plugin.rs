@@ -72,13 +72,13 @@ pub(crate) struct NewArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct RecordArgs {
-    /// The description.
-    #[arg(value_name = "FILE.toml")]
+    /// The description of a plugin in C, or a plugin in Python.
+    #[arg(value_name = "FILE.toml|FILE.py")]
     pub file: PathBuf,
 
-    /// Where the C is written, `-` being standard output.
-    #[arg(short, long, value_name = "FILE.h", default_value = "-")]
-    pub output: PathBuf,
+    /// Where the records are written, `-` being standard output; by default there, or beside a plugin in Python.
+    #[arg(short, long, value_name = "FILE.h|FILE.passrec")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -102,6 +102,9 @@ pub fn main() -> ExitCode {
         command.arg(WORKER).env_remove("RELAIS_LEASH");
         Ok(command)
     });
+    relais::isolation::launch_python_by(|| {
+        relais_conformance::program::python_worker(&relais_conformance::program::usual_python())
+    });
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -9,12 +9,13 @@ use super::{
 };
 use relais::{
     inspect::{Inspection, Objection, inspect},
-    plugin::{Discovery, FoundPlugin, OpenPlugin, SearchDir, discover},
-    registry::{Choices, Linked, Registry},
+    plugin::{Discovery, FoundPlugin, OpenPlugin, ProgramReport, Refusal, SearchDir, discover, is_program},
+    registry::{Choices, Linked, Registry, report_program},
 };
 use relais_conformance::program;
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     env::consts::DLL_EXTENSION,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -119,7 +120,12 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) 
     let dirs = catalogue::search(args).folders();
     let found = catalogue::find(args)?;
     let mut inspections: Vec<Inspection> = files.iter().map(|file| inspect(file, catalogue::policy(args))).collect();
-    for inspection in inspections.iter_mut().filter(|it| it.is_accepted() && opening == Opening::Try) {
+    let mut reports = BTreeMap::new();
+    for inspection in inspections.iter_mut().filter(|it| is_program(&it.path) && opening == Opening::Try) {
+        load(inspection).into_iter().for_each(|report| _ = reports.insert(inspection.path.clone(), report));
+    }
+    let is_library = |it: &&mut Inspection| it.is_accepted() && !is_program(&it.path);
+    for inspection in inspections.iter_mut().filter(|_| opening == Opening::Try).filter(is_library) {
         let file = inspection.path.clone();
         let why = why_not(&file, args).map_err(|error| {
             let error =
@@ -140,10 +146,36 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) 
     let registry = Registry::new(Discovery { plugins, ..Discovery::default() }, Linked::Include, &Choices::new());
     inspections.iter_mut().for_each(|inspection| inspection.require(&registry));
     let check = |inspection: Inspection| {
-        let place = place(&inspection, &dirs, &found);
-        Checked { inspection, place }
+        let (place, report) = (place(&inspection, &dirs, &found), reports.get(&inspection.path).cloned());
+        Checked { inspection, place, report }
     };
     Ok(inspections.into_iter().map(check).collect())
+}
+
+/// Loads a program in its process, unless it is refused anyway, and compares what it has with its records.
+fn load(inspection: &mut Inspection) -> Option<ProgramReport> {
+    let undescribed = Objection::Refused(Refusal::Undescribed);
+    if inspection.objections.iter().any(|objection| objection.is_refusal() && *objection != undescribed) {
+        return None;
+    }
+    match report_program(&inspection.path) {
+        Ok(report) => {
+            match &inspection.records {
+                None => inspection.describe(report.described.records.clone()),
+                Some(records) if *records != report.described.records => {
+                    let why = "has other passes or options than the file of records beside it says".into();
+                    inspection.objections.push(Objection::Opening { why });
+                }
+                Some(_) => {}
+            }
+            Some(report)
+        }
+        Err(error) => {
+            inspection.objections.retain(|objection| *objection != undescribed);
+            inspection.objections.push(Objection::Opening { why: format!("was refused: {error}") });
+            None
+        }
+    }
 }
 
 pub(crate) fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
@@ -154,6 +186,7 @@ pub(crate) fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
         section: Arc::default(),
         is_named: true,
         isolation: None,
+        sha256: None,
     })
 }
 
@@ -169,7 +202,7 @@ fn place(inspection: &Inspection, dirs: &[SearchDir], found: &Discovery) -> Plac
     let path = &inspection.path;
     let folder = folder_of(path);
     if let Some(dir) = dirs.iter().find(|dir| is_same_path(&dir.path, folder)) {
-        return match path.extension().is_some_and(|extension| extension == DLL_EXTENSION) {
+        return match path.extension().is_some_and(|extension| extension == DLL_EXTENSION) || is_program(path) {
             true => Place::Found(dir.path.clone(), dir.origin),
             false => Place::Extension(dir.path.clone()),
         };

@@ -4,6 +4,7 @@ use super::{
     args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
     catalogue,
     plugin_check::{Opening, as_found, check_all},
+    plugin_record::of_program,
     plugin_report::needs_text,
     terminal::{self, CliError},
 };
@@ -12,7 +13,7 @@ use relais::{
     inspect::{Inspection, Objection, inspect},
     isolation::{Isolation, beside},
     pass::Candidate,
-    plugin::{PluginRecord, Policy},
+    plugin::{PluginRecord, Policy, is_program, records_beside},
     registry::{Choices, Linked, Registry},
     table::table,
     words::{nearest, or_list},
@@ -40,10 +41,11 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         let inspection = &checked.inspection;
         let records = inspection.records.as_ref().filter(|_| !is_refused(inspection));
         let Some(records) = records else { return Err(refusal(inspection)) };
-        let target = folder.join(file_name(&records.plugin.name));
+        let name = &records.plugin.name;
+        let target = if is_program(&inspection.path) { program_name(name) } else { file_name(name) };
+        let target = folder.join(target);
         if let Some((first, ..)) = wanted.iter().find(|(.., other)| *other == target) {
             let (first, second) = (first.path.display(), inspection.path.display());
-            let name = &records.plugin.name;
             return Err(CliError::new(format!("`{first}` and `{second}` are both plugin `{name}`"))
                 .help("name the one to install"));
         }
@@ -59,7 +61,11 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         };
         inspection.objections.iter().filter(is_old).for_each(terminal::warn);
         let old = target.exists().then(|| inspect(&target, Policy::default()));
-        copy(&inspection.path, &target, isolation.as_ref())?;
+        let description = match is_program(&inspection.path) {
+            true => Some(of_program(&inspection.path)?),
+            false => None,
+        };
+        copy(&inspection.path, &target, isolation.as_ref(), description.as_deref())?;
         let old = old.map(|old| match old.records {
             Some(records) => format!("in the place of version {}", records.plugin.version),
             None => "in the place of a file that did not read".into(),
@@ -97,10 +103,10 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
 pub(crate) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
     let folder = user_dir()?;
     let installed = installed(&folder)?;
-    let own = file_name(&args.name);
+    let own = [file_name(&args.name), program_name(&args.name)];
     let is_it = |it: &&Inspection| match &it.records {
         Some(records) => records.plugin.name == args.name,
-        None => it.path.file_name().is_some_and(|name| name.to_str() == Some(&own)),
+        None => it.path.file_name().is_some_and(|name| own.iter().any(|own| name.to_str() == Some(own))),
     };
     let found: Vec<&Inspection> = installed.iter().filter(is_it).collect();
     if found.is_empty() {
@@ -115,10 +121,14 @@ pub(crate) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
     }
     for it in found {
         fs::remove_file(&it.path).map_err(|error| failed("removed", &it.path, &error))?;
-        let beside = beside(&it.path);
-        match fs::remove_file(&beside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("removed", &beside, &error)),
-            _ => {}
+        let records = is_program(&it.path).then(|| records_beside(&it.path));
+        for beside in [beside(&it.path)].into_iter().chain(records) {
+            match fs::remove_file(&beside) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("removed", &beside, &error));
+                }
+                _ => {}
+            }
         }
         let version = it.records.as_ref().map(|records| format!(" {}", records.plugin.version)).unwrap_or_default();
         terminal::print(&format!("removed {}{version} (`{}`)\n", args.name, it.path.display()))?;
@@ -177,6 +187,11 @@ fn file_name(plugin: &str) -> String {
     format!("{DLL_PREFIX}{}{DLL_SUFFIX}", plugin.replace('-', "_"))
 }
 
+/// The same of one in Python.
+fn program_name(plugin: &str) -> String {
+    format!("{plugin}.py")
+}
+
 /// Everything in the folder that a run would look at.
 fn installed(folder: &Path) -> Result<Vec<Inspection>, CliError> {
     let entries = match fs::read_dir(folder) {
@@ -185,7 +200,7 @@ fn installed(folder: &Path) -> Result<Vec<Inspection>, CliError> {
         Err(error) => return Err(failed("read", folder, &error)),
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == DLL_EXTENSION));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == DLL_EXTENSION) || is_program(file));
     files.sort();
     Ok(files.iter().map(|file| inspect(file, Policy::default())).collect())
 }
@@ -232,8 +247,8 @@ fn contents(inspection: &Inspection) -> String {
     format!("  has {has}\n  needs {}\n", needs_text(&inspection.needs))
 }
 
-/// Copies a plugin, and says beside it how it is isolated.
-fn copy(from: &Path, target: &Path, isolation: Option<&Isolation>) -> Result<(), CliError> {
+/// Copies a plugin, and says beside it how it is isolated, and what a program has.
+fn copy(from: &Path, target: &Path, isolation: Option<&Isolation>, description: Option<&str>) -> Result<(), CliError> {
     let unwritten = |error: FileError| CliError::new(&error).help(error.help());
     let mut set = FileSet::new();
     let mut add = |path: &Path, content: &mut dyn Read| {
@@ -248,6 +263,9 @@ fn copy(from: &Path, target: &Path, isolation: Option<&Isolation>) -> Result<(),
     // Before the plugin: it is never there without it.
     if let Some(isolation) = isolation {
         add(&beside(target), &mut format!("{isolation}\n").as_bytes())?;
+    }
+    if let Some(description) = description {
+        add(&records_beside(target), &mut description.as_bytes())?;
     }
     let mut file = File::open(from).map_err(|error| failed("read", from, &error))?;
     add(target, &mut file)?;

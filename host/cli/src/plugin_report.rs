@@ -7,7 +7,8 @@ use super::list::{
 use relais::{
     inspect::{Inspection, Objection},
     listing::{ListedInstrument, addition_json, analysis_json, operator_json, option_json, pass_json},
-    plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
+    plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, ProgramReport, Records, is_program},
+    words::and_list,
 };
 use serde_json::{Value, json};
 use std::{env::consts::DLL_EXTENSION, fmt::Write as _, path::PathBuf};
@@ -16,6 +17,8 @@ use std::{env::consts::DLL_EXTENSION, fmt::Write as _, path::PathBuf};
 pub(crate) struct Checked {
     pub inspection: Inspection,
     pub place: Place,
+    /// What it says itself, if it is a program that was loaded.
+    pub report: Option<ProgramReport>,
 }
 
 /// The place where a run would find a file that the user did not name.
@@ -31,7 +34,7 @@ pub(crate) enum Place {
 }
 
 /// Everything that is known of a file, the verdict last.
-pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
+pub(crate) fn text(Checked { inspection, place, report }: &Checked) -> String {
     let plugin = inspection.records.as_ref().map(|records| &records.plugin);
     let mut out = match plugin {
         Some(plugin) => format!("plugin {} {}\n", plugin.name, plugin.version),
@@ -44,7 +47,12 @@ pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
     };
     line("file", inspection.path.display().to_string());
     line("format", inspection.format.clone().unwrap_or_default());
-    if let Some(plugin) = plugin {
+    if let Some(ProgramReport { interpreter, program, reads, .. }) = report {
+        line("runs in", format!("{interpreter} (`{program}`), in a process of its own"));
+        let reads: Vec<String> = reads.iter().map(|folder| folder.display().to_string()).collect();
+        line("can read", and_list(&reads));
+    }
+    if let Some(plugin) = plugin.filter(|_| !is_program(&inspection.path)) {
         line("licence", plugin.licence.clone());
         line("boundary", format!("{}, needs {}", plugin.boundary, plugin.needs));
         line("api", plugin.api.clone());
@@ -169,7 +177,7 @@ fn verdict_text(inspection: &Inspection) -> String {
 }
 
 /// The same for programs.
-pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
+pub(crate) fn json(Checked { inspection, place, report }: &Checked) -> Value {
     let records = inspection.records.as_ref();
     json!({
         "file": inspection.path.display().to_string(),
@@ -177,6 +185,11 @@ pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
         "verdict": if inspection.is_accepted() { "accepted" } else { "refused" },
         "objections": inspection.objections.iter().map(objection_json).collect::<Vec<_>>(),
         "found": place_json(place),
+        "interpreter": report.as_ref().map(|report| json!({
+            "version": report.interpreter,
+            "file": report.program,
+            "reads": report.reads,
+        })),
         "needs": needs_json(&inspection.needs),
         "plugin": records.map(|records| plugin_json(&records.plugin)),
         "passes": records.map(|records| records.passes.iter().map(pass_json).collect::<Vec<_>>()),

@@ -8,7 +8,7 @@ use super::{
 };
 use relais::{
     plugin::{AdditionRecord, PluginRecord, Records, discover},
-    registry::{Choices, Linked, Registry, qualified},
+    registry::{Choices, Linked, Registry, described, qualified},
     words::{and_list, nearest, or_list, shell_word},
 };
 use relais_conformance::{
@@ -78,7 +78,8 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
 /// The registry of the plugin and all others, except other builds of the same plugin.
 fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
     let file = args.file.display();
-    let mut found = discover(&[], std::slice::from_ref(&args.file), catalogue::policy(&args.plugins));
+    let found = discover(&[], std::slice::from_ref(&args.file), catalogue::policy(&args.plugins));
+    let mut found = described(found);
     if let Some(refused) = found.refused.first() {
         let error = CliError::new(format!("plugin `{file}` is refused: {}", refused.refusal));
         return Err(error.help(refused.refusal.help().unwrap_or_else(|| "see `relais plugin check`".to_owned())));

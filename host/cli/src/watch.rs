@@ -5,7 +5,10 @@ use super::{
     catalogue, model,
     terminal::{self, CliError},
 };
-use relais::plugin::read_section;
+use relais::{
+    plugin::{is_program, read_section},
+    registry::{Choices, Linked, Registry},
+};
 use relais_conformance::program;
 use relais_plugin_api::text::{self, PrintOptions};
 use relais_session::pipeline::files_of_pipeline;
@@ -101,11 +104,13 @@ fn watched(args: &WatchArgs) -> BTreeSet<PathBuf> {
     all.extend(run.pipeline.rules.iter().cloned());
     for folder in &run.plugins.plugin_dir {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        all.extend(entries.filter(|path| path.extension() == Some(OsStr::new(DLL_EXTENSION))));
+        all.extend(entries.filter(|path| path.extension() == Some(OsStr::new(DLL_EXTENSION)) || is_program(path)));
     }
     if let Some(pipeline) = run.pipeline.pipeline.as_deref().map(Path::new).filter(|path| path.is_file()) {
         all.insert(pipeline.to_owned());
-        if let Ok(registry) = catalogue::registry(&run.plugins) {
+        // Programs are not run to find out that they have no pipelines.
+        if let Ok(found) = catalogue::search(&run.plugins).find_described() {
+            let registry = Registry::new(found, Linked::Include, &Choices::new());
             all.extend(files_of_pipeline(pipeline, &registry));
         }
     }

@@ -2,7 +2,10 @@
 
 use crate::error::Error;
 use etcetera::BaseStrategy;
-use relais::plugin::{Discovery, Policy, SearchDir, discover};
+use relais::{
+    plugin::{Discovery, Policy, SearchDir, discover},
+    registry::described,
+};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -29,12 +32,25 @@ impl Search {
         SearchDir::standard(self.beside.as_deref(), user_dir().as_deref(), listed.as_deref(), &self.dirs)
     }
 
-    /// Looks for plugins. Nothing of a plugin is run.
+    /// Looks for plugins. Nothing of a plugin is run, except programs without a file of records: each of them says in a process
+    /// of its own what it has.
     ///
     /// # Errors
     /// Returns an error if a plugin or folder that the user named cannot be used.
     pub fn find(&self) -> Result<Discovery, Error> {
+        self.checked(described(discover(&self.folders(), &self.files, self.policy)))
+    }
+
+    /// The same without programs that would have to say what they have: nothing is run.
+    ///
+    /// # Errors
+    /// As for [`find`](Self::find).
+    pub fn find_described(&self) -> Result<Discovery, Error> {
         let found = discover(&self.folders(), &self.files, self.policy);
+        self.checked(Discovery { programs: Vec::new(), ..found })
+    }
+
+    fn checked(&self, found: Discovery) -> Result<Discovery, Error> {
         let is_named = |path: &Path| self.files.iter().chain(&self.dirs).any(|named| named == path);
         match found.refused.iter().find(|refused| is_named(&refused.path)) {
             None => Ok(found),

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ir::{Function, Global, IRModule},
     manager::{resolve_nested, run_nested},
-    pass::{Answer, Member, Order, PassContext, RunCx, RunnablePass, Shown, over_globals},
+    pass::{Answer, Member, Order, PassContext, RunCx, RunnablePass, Shown, changed_within, over_globals},
     pipeline::Callee,
     plugin::{Here, Made, PassRecord, PluginRecord, Running, cut_error},
     registry::{CreateError, Provider, Registry},
@@ -220,7 +220,9 @@ impl PassHandle {
     }
 
     fn start<'a>(&'a self, cx: &'a RunCx<'a>) -> Run<'a> {
-        Run::new(cx, &self.registry, self.plugin(), &self.record().statistics)
+        let mut run = Run::new(cx, &self.registry, self.plugin(), &self.record().statistics);
+        run.counts_all = self.provider.is_program();
+        run
     }
 
     fn call<T>(
@@ -245,6 +247,19 @@ impl PassHandle {
         match global {
             "" => Answer::new(result, said),
             global => Answer::new(result, said).in_function(global),
+        }
+    }
+
+    fn run_module(&self, module: &IRModule, run: &Run<'_>) -> Result<Option<IRModule>, PassError> {
+        let answer = self.call(run, module, "", |call| self.object.run_module(call, module).into_result());
+        Ok(answer.tell(run.cx)?.into_option())
+    }
+
+    /// Runs on the module as a whole, of which the pass may change the globals that one of its level sees.
+    fn run_whole(&self, module: &IRModule, run: &Run<'_>, shown: Shown) -> Result<Option<IRModule>, PassError> {
+        match self.run_module(module, run)? {
+            Some(new) => changed_within(module, &new, shown),
+            None => Ok(None),
         }
     }
 
@@ -290,10 +305,9 @@ impl RunnablePass for PassHandle {
         let cx = &RunCx { nest, ..*cx };
         let run = &self.start(cx);
         let new = match level {
-            Level::MODULE => {
-                let answer = self.call(run, module, "", |call| self.object.run_module(call, module).into_result());
-                answer.tell(cx)?.into_option()
-            }
+            Level::MODULE => self.run_module(module, run)?,
+            Level::FUNCTION if self.provider.is_program() => self.run_whole(module, run, Shown::Functions)?,
+            Level::PRIM_FUNC if self.provider.is_program() => self.run_whole(module, run, Shown::PrimFuncs)?,
             Level::FUNCTION | Level::REWRITE => self.run_globals(module, run, Shown::Functions)?,
             Level::PRIM_FUNC => self.run_globals(module, run, Shown::PrimFuncs)?,
             Level::SEQUENTIAL => self.run_steps(module, cx)?,

@@ -59,6 +59,8 @@ pub(super) struct Run<'a> {
     counts: Vec<AtomicU64>,
     /// The host, if this process is a worker.
     pub outer: Option<&'a dyn Outer>,
+    /// Whether the pass may count what it does not declare, as one of a program.
+    pub counts_all: bool,
 }
 
 impl<'a> Run<'a> {
@@ -79,6 +81,7 @@ impl<'a> Run<'a> {
             of_module: Mutex::default(),
             counts,
             outer: None,
+            counts_all: false,
         }
     }
 
@@ -420,6 +423,10 @@ extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
         if !state.run.count(&statistic, n) {
             let statistic = cut(&statistic);
             let named = escaped(&statistic);
+            if state.run.counts_all {
+                (state.run.cx.count)(&named, n);
+                return;
+            }
             let error = format_args!("the pass counts `{named}`, which its record does not declare");
             let mut rec = Diagnostic::error(error).code("undeclared-statistic").into_rec();
             rec.function = state.global.into();

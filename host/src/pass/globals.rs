@@ -8,7 +8,10 @@ use relais_plugin_api::{
     boundary::abi::error_kind,
     diagnostics::{Diagnostic, PassError, Severity},
 };
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// The result of a pass, and its messages.
 pub(crate) struct Answer<T> {
@@ -73,11 +76,26 @@ pub(crate) fn over_globals(
             changed.push((*name, new));
         }
     }
-    Ok((!changed.is_empty()).then(|| {
-        let mut out = module.clone();
-        shown.set_all(&mut out, changed);
-        out
-    }))
+    Ok(shown.with_all(module, changed))
+}
+
+/// The module with the changes that a pass of this level, which received it as a whole, may make: those of the globals that it
+/// sees.
+///
+/// # Errors
+/// Returns an error if such a global is missing.
+pub(crate) fn changed_within(module: &IRModule, new: &IRModule, shown: Shown) -> Result<Option<IRModule>, PassError> {
+    let after: HashMap<&str, &Global> = new.globals().iter().map(|global| (global.name.as_str(), global)).collect();
+    let mut changed = Vec::new();
+    for old in module.globals() {
+        let Some(body) = shown.body(old) else { continue };
+        let kept = after.get(old.name.as_str()).filter(|new| new.kind == old.kind).map(|new| new.body());
+        let kept = kept.ok_or_else(|| PassError::new(format_args!("`@{}` is not there after it", old.name)))?;
+        if !std::ptr::eq(&**kept, &**body) {
+            changed.push((old.name.as_str(), kept.clone()));
+        }
+    }
+    Ok(shown.with_all(module, changed))
 }
 
 pub(crate) fn cancelled() -> PassError {
@@ -103,10 +121,16 @@ impl Shown {
         body.filter(|body| !body.skips_optimization())
     }
 
-    fn set_all(self, module: &mut IRModule, new: Vec<(&str, RArc<Function>)>) {
+    /// The module with new bodies; `None` if there are none.
+    fn with_all(self, module: &IRModule, new: Vec<(&str, RArc<Function>)>) -> Option<IRModule> {
+        if new.is_empty() {
+            return None;
+        }
+        let mut module = module.clone();
         match self {
             Self::Functions => module.set_functions(new),
             Self::PrimFuncs => new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new)),
         }
+        Some(module)
     }
 }

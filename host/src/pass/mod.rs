@@ -31,7 +31,7 @@ pub use threads::with_threads;
 pub(crate) use {
     analyses::{Analyses, Touched},
     asked::check_preserved,
-    globals::{Answer, Shown, cancelled, over_globals},
+    globals::{Answer, Shown, cancelled, changed_within, over_globals},
     nest::{Nest, Order, Quarantine},
     runnable::built_in_analysis,
     said::line_of,

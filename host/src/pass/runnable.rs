@@ -67,6 +67,14 @@ impl<'a> RunCx<'a> {
         self.config.get(&facts.schema.name).cloned().or(facts.schema.default)
     }
 
+    /// The same where the passes that it calls come from elsewhere.
+    pub fn in_catalogue<'b>(&self, catalogue: &'b dyn Catalogue) -> RunCx<'b>
+    where
+        'a: 'b,
+    {
+        RunCx { catalogue, ..*self }
+    }
+
     /// The environment of a pass that is run by itself: its messages are discarded, and nothing stops it.
     pub fn new(catalogue: &'a dyn Catalogue) -> Self {
         Self {

@@ -240,17 +240,35 @@ const RECORDS: &[(&str, u32, Keys, &[&str])] = &[
     ("pipeline", record_kind::PIPELINE, &[PIPELINE], &["name", "toml"]),
 ];
 
+/// The key of the hash of the file that a description is of.
+const SHA256: &str = "sha256";
+
 /// The records of the plugin that a text describes: an array for its section.
 ///
 /// # Errors
 /// Returns the first error in the text.
 pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
+    read(text, None)
+}
+
+/// The records of a program that a text describes, and the SHA-256 of the program's file, which the text states.
+pub(super) fn describe_program(text: &str) -> Result<(Vec<u8>, String), DescriptionError> {
+    let mut sha256 = String::new();
+    let section = read(text, Some(&mut sha256))?;
+    Ok((section, sha256))
+}
+
+fn read(text: &str, sha256: Option<&mut String>) -> Result<Vec<u8>, DescriptionError> {
     let table = DeTable::parse(text).map_err(|error| DescriptionError {
         span: error.span(),
         message: error.message().to_owned(),
         help: None,
     })?;
-    let table = table.into_inner();
+    let mut table = table.into_inner();
+    if let Some(sha256) = sha256 {
+        let stated = table.remove(SHA256).ok_or_else(|| whole(&format_args!("a program has no `{SHA256}`")))?;
+        self::text(&stated)?.clone_into(sha256);
+    }
     let mut out = Vec::new();
     let mut fields = Vec::new();
     push_field(&mut fields, plugin_tag::BOUNDARY, &BOUNDARY.encode());
@@ -284,7 +302,11 @@ pub fn describe(text: &str) -> Result<Vec<u8>, DescriptionError> {
     if let Some(options) = table.get("option") {
         for (name, option) in table_of(options, "the options of the context")? {
             let mut fields = Vec::new();
-            write_option(&mut fields, option_tag::OPTION, Some(name.get_ref()), option, 0)?;
+            let mut schema = table_of(option, "an option")?.clone();
+            let aliases = schema.remove("aliases");
+            let option = Spanned::new(option.span(), DeValue::Table(schema));
+            write_option(&mut fields, option_tag::OPTION, Some(name.get_ref()), &option, 0)?;
+            aliases.map_or(Ok(()), |aliases| write_value(&mut fields, option_tag::ALIAS, Form::Texts, &aliases))?;
             push_record(&mut out, record_kind::OPTION, &fields)?;
         }
     }

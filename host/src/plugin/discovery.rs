@@ -2,6 +2,7 @@
 
 use super::{
     file::{read_section, unreadable},
+    program::{Described, described, is_program, records_beside},
     record::{Records, read_records},
     verdict::{Refusal, judge},
     writers::Writers,
@@ -68,6 +69,19 @@ pub struct FoundPlugin {
     pub is_named: bool,
     /// How the file beside it isolates it, if there is one.
     pub isolation: Option<Isolation>,
+    /// The SHA-256 of the file that the records are of, if it is a program.
+    pub sha256: Option<String>,
+}
+
+/// A program without a file of records beside it. Its process has to say what it has.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FoundProgram {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether the user named the file.
+    pub is_named: bool,
+    /// How the file beside it isolates it, if there is one.
+    pub isolation: Option<Isolation>,
 }
 
 /// A file or folder that is not used, and why.
@@ -86,6 +100,8 @@ pub struct RefusedPlugin {
 pub struct Discovery {
     /// Plugins, in the order of the search.
     pub plugins: Vec<FoundPlugin>,
+    /// Programs whose processes have to say what they have.
+    pub programs: Vec<FoundProgram>,
     /// The files and folders that are not used.
     pub refused: Vec<RefusedPlugin>,
     /// Files that are the same plugin as an earlier one: the later file, then the earlier.
@@ -110,8 +126,8 @@ impl SearchDir {
     }
 }
 
-/// Searches folders for plugins (files with the system's extension for libraries, by name; libraries without records
-/// are skipped), then takes the files that were named.
+/// Searches folders for plugins (files with the system's extension for libraries and, except in the folder of the program,
+/// programs, by name; libraries without records are skipped), then takes the files that were named.
 pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
     let writers = (policy.writable == WritableFiles::Refuse).then(Writers::default);
     let mut search =
@@ -151,8 +167,11 @@ impl Search {
             Err(error) if dir.origin != Origin::Named && error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.refuse(&dir.path, None, unreadable(&error)),
         };
-        let is_library = |path: &PathBuf| path.extension().is_some_and(|extension| extension == DLL_EXTENSION);
-        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_library).collect();
+        let may_be = |path: &PathBuf| {
+            let is_library = path.extension().is_some_and(|extension| extension == DLL_EXTENSION);
+            is_library || dir.origin != Origin::Beside && is_program(path)
+        };
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(may_be).collect();
         if files.is_empty() {
             return;
         }
@@ -170,9 +189,14 @@ impl Search {
                 self.found.duplicates.push((path.to_owned(), earlier.clone()));
                 let same = self.found.plugins.iter_mut().find(|found| found.path == *earlier);
                 same.into_iter().for_each(|found| found.is_named |= wanted == Wanted::ByName);
+                let same = self.found.programs.iter_mut().find(|found| found.path == *earlier);
+                same.into_iter().for_each(|found| found.is_named |= wanted == Wanted::ByName);
                 return;
             }
             self.seen.insert(real.clone(), path.to_owned());
+        }
+        if is_program(path) {
+            return self.program(path, real.as_deref(), wanted);
         }
         let section = match read_section(path) {
             Ok(section) => section,
@@ -209,7 +233,33 @@ impl Search {
             section,
             is_named: wanted == Wanted::ByName,
             isolation,
+            sha256: None,
         });
+    }
+
+    fn program(&mut self, path: &Path, real: Option<&Path>, wanted: Wanted) {
+        let described = match described(path) {
+            Ok(described) => described,
+            Err(refusal) => return self.refuse(path, None, refusal),
+        };
+        let beside = described.as_ref().map(|_| records_beside(path));
+        let refusal = self.writers.as_mut().and_then(|writers| {
+            let of_beside = |beside: &PathBuf| writers.of_file(beside, beside.canonicalize().ok().as_deref());
+            beside.as_ref().and_then(of_beside).or_else(|| writers.of_file(path, real))
+        });
+        let isolation = isolation::demanded(path).map_err(|why| Refusal::Isolation { why });
+        let isolation = match refusal.map_or(isolation, Err) {
+            Ok(isolation) => isolation,
+            Err(refusal) => return self.refuse(path, described.map(|it| it.records), refusal),
+        };
+        let (path, is_named) = (path.to_owned(), wanted == Wanted::ByName);
+        match described {
+            None => self.found.programs.push(FoundProgram { path, is_named, isolation }),
+            Some(Described { records, section, sha256 }) => {
+                let sha256 = Some(sha256);
+                self.found.plugins.push(FoundPlugin { path, records, section, is_named, isolation, sha256 });
+            }
+        }
     }
 }
 

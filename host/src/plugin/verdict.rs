@@ -80,6 +80,23 @@ pub enum Refusal {
         /// The fault of that file.
         why: String,
     },
+    /// The description of a program is none.
+    Description {
+        /// The error, with its place.
+        why: String,
+    },
+    /// The file beside a program is of another state of it.
+    OtherProgram {
+        /// The file of records.
+        records: PathBuf,
+    },
+    /// A program has no file of records beside it, and is not run.
+    Undescribed,
+    /// A program that has no file of records beside it does not say what it has.
+    Program {
+        /// Why.
+        error: PassError,
+    },
     /// Its bytes are no longer those that were checked.
     Replaced,
     /// The system does not open it.
@@ -149,6 +166,9 @@ impl Refusal {
             | Self::NotALibrary { .. }
             | Self::Writable { .. }
             | Self::Isolation { .. }
+            | Self::Description { .. }
+            | Self::OtherProgram { .. }
+            | Self::Undescribed
             | Self::Replaced
             | Self::Open { .. } => Mover::File,
             _ => Mover::Plugin,
@@ -201,6 +221,11 @@ impl Refusal {
                 "remove `panic = \"abort\"` from the profile in its `Cargo.toml` and rebuild it".into()
             }
             Self::Isolation { .. } => "install the plugin again, or remove that file".into(),
+            Self::Description { .. } | Self::OtherProgram { .. } | Self::Undescribed => {
+                "`relais plugin record` writes the file of records beside a program".into()
+            }
+            Self::Program { error } if error.rec().help.is_empty() => return None,
+            Self::Program { error } => error.rec().help.to_string(),
             Self::Replaced => "run again".into(),
             Self::Open { .. } => "`relais plugin check` shows the libraries and symbols that it needs and lacks".into(),
             Self::Missing | Self::Unreadable { .. } => "check the path and the permissions".into(),
@@ -248,6 +273,15 @@ impl fmt::Display for Refusal {
                 write!(f, "(built by `{rustc}` with `relais-plugin-api` {api}, this host by `{RUSTC}` with {API})")
             }
             Self::Isolation { why } => f.write_str(why),
+            Self::Description { why } => write!(f, "its description is not one: {why}"),
+            Self::OtherProgram { records } => {
+                write!(f, "`{}` describes another state of it, or another program", records.display())
+            }
+            Self::Undescribed => f.write_str("what it has is in no file beside it, and it is not run to say it"),
+            Self::Program { error } => {
+                f.write_str(&error.rec().message)?;
+                error.rec().notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))
+            }
             Self::Replaced => f.write_str("it was replaced after it had been looked at"),
             Self::Open { why } => write!(f, "the system does not open it: {why}"),
             Self::Entry { symbol, why } => write!(f, "its entry `{symbol}` is not usable: {why}"),

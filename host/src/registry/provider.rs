@@ -4,7 +4,7 @@ use super::error::CreateError;
 use crate::{
     isolation::Isolation,
     options::{OptionSchema, complete},
-    plugin::{Close, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
+    plugin::{Close, Described, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
     worker::{Worker, WorkerSpec},
 };
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
@@ -20,6 +20,8 @@ pub struct Provider {
     open: OnceLock<Result<OpenPlugin, Refusal>>,
     /// The SHA-256 that its file must have when it is opened.
     sha256: OnceLock<String>,
+    /// The version that its interpreter must have when it is opened.
+    interpreter: OnceLock<String>,
     /// How its process is started and limited, if it is isolated.
     isolated: Option<Isolated>,
     pub(super) faults: DropFaults,
@@ -44,10 +46,22 @@ pub(super) struct Around {
 
 #[derive(Clone)]
 pub(super) enum ProviderSource {
-    /// The file, the bytes of its records as they were read, whether the user named it, and how the file beside it
-    /// isolates it.
-    File(PathBuf, Arc<[u8]>, bool, Option<Isolation>),
+    File(ProviderFile),
     Linked(fn() -> PluginRef),
+}
+
+/// The file of a plugin.
+#[derive(Clone)]
+pub(super) struct ProviderFile {
+    pub path: PathBuf,
+    /// The bytes of its records as they were read.
+    pub section: Arc<[u8]>,
+    /// Whether the user named it.
+    pub is_named: bool,
+    /// How the file beside it isolates it.
+    pub isolation: Option<Isolation>,
+    /// The SHA-256 of the file that the records are of, if it is a program.
+    pub sha256: Option<String>,
 }
 
 impl Provider {
@@ -57,6 +71,7 @@ impl Provider {
             source,
             open: OnceLock::new(),
             sha256: OnceLock::new(),
+            interpreter: OnceLock::new(),
             isolated: None,
             faults: DropFaults::default(),
         }
@@ -64,8 +79,8 @@ impl Provider {
 
     /// The same plugin, isolated.
     pub(super) fn isolate(&self, isolated: Isolated) -> Self {
-        let sha256 = self.sha256.clone();
-        Self { sha256, isolated: Some(isolated), ..Self::new(self.records.clone(), self.source.clone()) }
+        let (sha256, interpreter) = (self.sha256.clone(), self.interpreter.clone());
+        Self { sha256, interpreter, isolated: Some(isolated), ..Self::new(self.records.clone(), self.source.clone()) }
     }
 
     /// How its process is limited, and what that can reach, if it is isolated.
@@ -75,10 +90,19 @@ impl Provider {
 
     /// How the file beside its own isolates it.
     pub(super) fn demanded(&self) -> Option<&Isolation> {
+        self.file().and_then(|file| file.isolation.as_ref())
+    }
+
+    fn file(&self) -> Option<&ProviderFile> {
         match &self.source {
-            ProviderSource::File(.., isolation) => isolation.as_ref(),
+            ProviderSource::File(file) => Some(file),
             ProviderSource::Linked(_) => None,
         }
+    }
+
+    /// Whether it is a file of Python. It is isolated, and its passes receive modules as a whole.
+    pub fn is_program(&self) -> bool {
+        self.file().is_some_and(|file| file.sha256.is_some())
     }
 
     /// Returns its records.
@@ -88,10 +112,7 @@ impl Provider {
 
     /// Its file; none when it is linked into this program.
     pub fn path(&self) -> Option<&Path> {
-        match &self.source {
-            ProviderSource::File(path, ..) => Some(path),
-            ProviderSource::Linked(_) => None,
-        }
+        self.file().map(|file| &*file.path)
     }
 
     /// Whether it is one of those that are shipped with the host: what it describes stands until another is chosen.
@@ -101,7 +122,7 @@ impl Provider {
 
     /// Whether the user named its file.
     pub(super) fn is_named(&self) -> bool {
-        matches!(self.source, ProviderSource::File(_, _, true, _))
+        self.file().is_some_and(|file| file.is_named)
     }
 
     /// Whether its library was opened.
@@ -113,8 +134,9 @@ impl Provider {
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match (&self.isolated, &self.source) {
             (Some(isolated), _) => Ok(OpenPlugin::Away(Arc::new(self.worker(isolated)))),
-            (None, ProviderSource::File(path, section, ..)) => {
-                OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
+            (None, ProviderSource::File(file)) => {
+                let sha256 = self.sha256.get().map(String::as_str);
+                OpenPlugin::open(&file.path, &self.records.plugin, &file.section, sha256)
             }
             (None, ProviderSource::Linked(root)) => Ok(OpenPlugin::linked(root())),
         };
@@ -127,10 +149,16 @@ impl Provider {
 
     fn worker(&self, isolated: &Isolated) -> Worker {
         let Isolated { isolation, around } = isolated.clone();
+        let program = self.file().and_then(|file| {
+            let (records, section) = (self.records.clone(), file.section.clone());
+            Some(Described { records, section, sha256: file.sha256.clone()? })
+        });
         Worker::new(WorkerSpec {
             plugin: self.records.plugin.name.clone(),
             file: self.path().map(Path::to_owned),
             sha256: self.sha256.get().cloned(),
+            interpreter: self.interpreter.get().cloned(),
+            program: program.map(Some),
             files: around.files.clone(),
             is_linked: around.is_linked,
             target: around.target.clone(),
@@ -144,6 +172,13 @@ impl Provider {
     pub(crate) fn insist_on(&self, sha256: &str) {
         if self.path().is_some() {
             let _ = self.sha256.set(sha256.to_owned());
+        }
+    }
+
+    /// Refuses to run it in another interpreter than one of that version.
+    pub(crate) fn insist_on_interpreter(&self, version: &str) {
+        if self.is_program() && !version.is_empty() {
+            let _ = self.interpreter.set(version.to_owned());
         }
     }
 

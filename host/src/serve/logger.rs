@@ -20,6 +20,11 @@ pub(super) fn install() {
     let _ = log::set_logger(&ToHost);
 }
 
+/// The logger of a worker, for programs that have set another one before they are told that they are one.
+pub fn logger() -> &'static dyn log::Log {
+    &ToHost
+}
+
 /// From now on, this thread serves that lane, by which its records go.
 pub(super) fn serves(lane: Arc<Mutex<Lane>>) {
     CURRENT.set(Some(lane));

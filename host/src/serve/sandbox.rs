@@ -38,6 +38,8 @@ const LIBRARIES: [&str; 9] = [
 pub struct Sandbox {
     /// Whether files may be opened in the second step, too.
     reads: bool,
+    /// Whether libraries may be opened in the second step, too: those that can be read.
+    pub loads_late: bool,
     /// The features that this kernel lacks.
     pub lacks: Vec<String>,
     /// Whether calls can be filtered.
@@ -49,8 +51,8 @@ pub struct Sandbox {
 enum Step {
     /// It opens libraries.
     Opening,
-    /// It computes, and may read files or not.
-    Computing { reads: bool },
+    /// It computes, and may read files or not, and open libraries or not.
+    Computing { reads: bool, loads: bool },
 }
 
 impl Sandbox {
@@ -70,7 +72,7 @@ impl Sandbox {
         if let Err(error) = &filtered {
             lacks.push(format!("it can reach other processes, because calls cannot be filtered here: {error}"));
         }
-        Self { reads: !read.is_empty(), lacks, filters: filtered.is_ok() }
+        Self { reads: !read.is_empty(), loads_late: false, lacks, filters: filtered.is_ok() }
     }
 
     /// Takes the second step, once all libraries are open.
@@ -81,7 +83,7 @@ impl Sandbox {
         if !self.filters {
             return Ok(());
         }
-        filter(Step::Computing { reads: self.reads })?;
+        filter(Step::Computing { reads: self.reads, loads: self.loads_late })?;
         // A filter of the plugin's own may have answered for the system.
         match memfd_create("probe", MemfdFlags::CLOEXEC) {
             Err(Errno::PERM) => Ok(()),
@@ -243,7 +245,11 @@ const NAMESPACES: i32 = libc::CLONE_NEWNS
 fn calls(step: Step) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let opens = step == Step::Opening;
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = ALWAYS.iter().map(|&call| (call, Vec::new())).collect();
-    if step != (Step::Computing { reads: false }) {
+    let (reads, loads) = match step {
+        Step::Opening => (true, true),
+        Step::Computing { reads, loads } => (reads, loads),
+    };
+    if reads {
         calls.extend(READING.iter().map(|&call| (call, Vec::new())));
     }
     if opens {
@@ -261,7 +267,7 @@ fn calls(step: Step) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let thread = libc::CLONE_THREAD as u32;
     rule(libc::SYS_clone, vec![masked(0, thread | NAMESPACES as u32, thread)])?;
     // Files are opened to be read, also where Landlock is missing.
-    if step != (Step::Computing { reads: false }) {
+    if reads {
         let writes = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC) as u32;
         rule(libc::SYS_openat, vec![masked(2, writes, 0)])?;
         #[cfg(target_arch = "x86_64")]
@@ -269,7 +275,7 @@ fn calls(step: Step) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     }
     // Memory that others could share, or that grows by itself, is not counted by its limit. While libraries are opened,
     // memory can be run or written, then it can be written.
-    let of_memory: &[i32] = if opens { &[libc::PROT_EXEC, libc::PROT_WRITE] } else { &[libc::PROT_EXEC] };
+    let of_memory: &[i32] = if loads { &[libc::PROT_EXEC, libc::PROT_WRITE] } else { &[libc::PROT_EXEC] };
     for lacking in of_memory.iter().map(|&lacking| lacking as u32) {
         let private = masked(3, (libc::MAP_TYPE | libc::MAP_GROWSDOWN) as u32, libc::MAP_PRIVATE as u32);
         let of_file = masked(3, libc::MAP_ANONYMOUS as u32, 0);

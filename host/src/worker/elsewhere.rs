@@ -1,9 +1,18 @@
 //! Workers, on systems on which there are none.
 
 use super::WorkerSpec;
-use crate::plugin::Away;
+use crate::plugin::{Away, ProgramReport};
 use relais_plugin_api::{boundary::abi::PassObject, diagnostics::PassError};
 use std::sync::Arc;
+
+/// What would have a program say what it has.
+pub(super) fn description(_: &WorkerSpec) -> Result<ProgramReport, PassError> {
+    Err(nowhere())
+}
+
+fn nowhere() -> PassError {
+    PassError::new("plugins cannot be isolated on this system").help("isolation is supported on Linux")
+}
 
 /// The process of a plugin.
 pub(crate) struct Worker;
@@ -16,6 +25,6 @@ impl Worker {
 
 impl Away for Worker {
     fn create_pass(self: Arc<Self>, _: &str, _: &[u8]) -> Result<PassObject, PassError> {
-        Err(PassError::new("plugins cannot be isolated on this system").help("isolation is supported on Linux"))
+        Err(nowhere())
     }
 }

@@ -28,6 +28,10 @@ mod process;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::Worker;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::description;
+#[cfg(target_os = "linux")]
+use process::description;
 #[cfg(target_os = "linux")]
 pub(crate) use {
     lane::{Files, Lane, LaneError},
@@ -39,8 +43,34 @@ pub(crate) use {
     process::usual_memory,
 };
 
-use crate::{isolation::Isolation, plugin::DropFaults};
-use std::path::PathBuf;
+use crate::{
+    isolation::Isolation,
+    plugin::{Described, DropFaults, ProgramReport},
+};
+use relais_plugin_api::diagnostics::PassError;
+use std::path::{Path, PathBuf};
+
+/// Has the process of a program say what it has.
+///
+/// # Errors
+/// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
+pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<ProgramReport, PassError> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let spec = WorkerSpec {
+        plugin: name,
+        file: Some(program.to_owned()),
+        program: Some(None),
+        interpreter: None,
+        sha256: None,
+        files: vec![program.to_owned()],
+        is_linked: true,
+        target: String::new(),
+        preferences: Vec::new(),
+        isolation: isolation.clone(),
+        faults: DropFaults::default(),
+    };
+    description(&spec)
+}
 
 /// The plugin that a worker opens, and everything that it may use.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
@@ -49,6 +79,10 @@ pub(crate) struct WorkerSpec {
     pub plugin: String,
     /// Its file; none if it is linked into the program.
     pub file: Option<PathBuf>,
+    /// If its file is a program, the records that its process has to agree with; inner none if they are not known yet.
+    pub program: Option<Option<Described>>,
+    /// The version that its interpreter must have.
+    pub interpreter: Option<String>,
     /// The SHA-256 that its file must have.
     pub sha256: Option<String>,
     /// The files of all plugins, whose operators it may use.

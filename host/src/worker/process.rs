@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     isolation::{self, ENVIRONMENT, Isolation, Sandbox, size_text},
-    plugin::{cut, escaped},
+    plugin::{Described, MOST_DESCRIBED, ProgramReport, Refusal, cut, escaped},
+    words::and_list,
 };
 use relais_plugin_api::{boundary::logger, diagnostics::PassError};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -91,13 +92,34 @@ impl Process {
     /// # Errors
     /// Returns an error if it cannot be started, or the plugin is refused there.
     pub fn start(spec: &WorkerSpec, generation: u64) -> Result<Arc<Self>, PassError> {
+        let (this, opened) = Self::opened(spec, generation)?;
+        let Some(Some(known)) = &spec.program else { return Ok(this) };
+        let report = report(&opened)?;
+        if report.described != *known {
+            let error = format_args!("plugin `{}` has other passes or options than its records say", spec.plugin);
+            let help = "`relais plugin record` writes the file of records beside it again";
+            return Err(PassError::new(error).help(help));
+        }
+        let ProgramReport { interpreter, program, reads, .. } = &report;
+        let reads: Vec<String> = reads.iter().map(|folder| folder.display().to_string()).collect();
+        log::info!(
+            "plugin `{}` runs in {interpreter} (`{program}`), whose process can read {}",
+            spec.plugin,
+            and_list(&reads)
+        );
+        Ok(this)
+    }
+
+    /// Starts a worker, and returns it with its answer.
+    fn opened(spec: &WorkerSpec, generation: u64) -> Result<(Arc<Self>, Message), PassError> {
         let not_started = |error: io::Error| {
             PassError::new(format_args!("the process of plugin `{}` cannot be started: {error}", spec.plugin))
         };
         let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
         let (said, says) = io::pipe().map_err(not_started)?;
         let (crash, crashes) = io::pipe().map_err(not_started)?;
-        let mut command = isolation::command().map_err(not_started)?;
+        let command = if spec.program.is_some() { isolation::python() } else { isolation::command() };
+        let mut command = command.map_err(not_started)?;
         command.stdin(OwnedFd::from(theirs)).stdout(says.try_clone().map_err(not_started)?).stderr(Stdio::from(says));
         // A signal of the terminal is for the host, which ends its workers.
         command.process_group(0);
@@ -107,7 +129,8 @@ impl Process {
         }
         let child = spawn(command).map_err(not_started)?;
         let memory = spec.isolation.memory.unwrap_or_else(usual_memory);
-        let control = Lane::new(ours, Files::Refused, MOST_SAID as u64).map_err(not_started)?;
+        let most = if spec.program.is_some() { MOST_DESCRIBED } else { MOST_SAID as u64 };
+        let control = Lane::new(ours, Files::Refused, most).map_err(not_started)?;
         let written = Arc::new(Written::default());
         pass_on(said, written.clone());
         let this = Self {
@@ -122,11 +145,11 @@ impl Process {
             crash: Mutex::new(crash),
             memory,
         };
-        this.open(spec, crashes.into())?;
-        Ok(Arc::new(this))
+        let opened = this.open(spec, crashes.into())?;
+        Ok((Arc::new(this), opened))
     }
 
-    fn open(&self, spec: &WorkerSpec, crashes: OwnedFd) -> Result<(), PassError> {
+    fn open(&self, spec: &WorkerSpec, crashes: OwnedFd) -> Result<Message, PassError> {
         let path = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
         let mut open = Message::new(kind::OPEN)
             .number(tag::PROTOCOL, PROTOCOL.into())
@@ -143,6 +166,9 @@ impl Process {
         }
         if let Some(sha256) = &spec.sha256 {
             open = open.with(tag::SHA256, sha256.as_bytes());
+        }
+        if let Some(interpreter) = &spec.interpreter {
+            open = open.with(tag::TEXT, interpreter.as_bytes());
         }
         if !spec.target.is_empty() {
             open = open.with(tag::TARGET, spec.target.as_bytes());
@@ -167,7 +193,8 @@ impl Process {
             open = open.with(tag::READ, &path(&file.canonicalize().map_err(unreadable)?));
         }
         open.files.push(File::from(crashes));
-        let mut watch = until(START, "it did not open the plugin");
+        let time = spec.isolation.pass_seconds.map_or(START, |seconds| START.min(Duration::from_secs(seconds)));
+        let mut watch = until(time, "it did not open the plugin");
         let mut control = lock(&self.control);
         let answer = control.send(&open, &[], &mut watch).and_then(|()| {
             let mut logged = Logged::default();
@@ -180,12 +207,17 @@ impl Process {
         });
         drop(control);
         match answer {
-            Ok(message) if message.kind == kind::OPENED => Ok(()),
+            Ok(message) if message.kind == kind::OPENED => Ok(message),
             Ok(message) if message.kind == kind::REFUSED => Err(message.failure()),
             Ok(_) => Err(PassError::new("its process does not answer as one")),
             Err(error) => {
                 let end = self.end(&error);
-                Err(end.error(&format!("the process of plugin `{}` ended while it was opened", spec.plugin)))
+                let error = end.error(&format!("the process of plugin `{}` ended while it was opened", spec.plugin));
+                let lacks_package = |line: &String| line.contains("No module named") && line.contains("relais_onnx");
+                Err(match spec.program.is_some() && end.lines.iter().any(lacks_package) {
+                    true => error.help("`RELAIS_PYTHON` names a Python in which `relais-onnx` is installed"),
+                    false => error,
+                })
             }
         }
     }
@@ -296,6 +328,34 @@ impl Process {
             (None, None) => "its process ended".into(),
         }
     }
+}
+
+/// Has the process of a program say what it has: the text, and what it says.
+///
+/// # Errors
+/// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
+pub fn description(spec: &WorkerSpec) -> Result<ProgramReport, PassError> {
+    let (_process, opened) = Process::opened(spec, 1)?;
+    report(&opened)
+}
+
+/// A program, as its process says in its answer.
+fn report(opened: &Message) -> Result<ProgramReport, PassError> {
+    let wrong =
+        |why: &dyn std::fmt::Display| PassError::new(format_args!("what its process says of it cannot be used: {why}"));
+    let text = std::str::from_utf8(&opened.ship).map_err(|error| wrong(&error))?;
+    let described = Described::read(text).map_err(|refusal| match refusal {
+        Refusal::Description { why } => wrong(&why),
+        refusal => wrong(&refusal),
+    })?;
+    let report = ProgramReport {
+        text: text.to_owned(),
+        described,
+        interpreter: escaped(&cut(opened.text(tag::TEXT))).into_owned(),
+        program: escaped(&cut(opened.text(tag::NAME))).into_owned(),
+        reads: opened.all(tag::READ).map(|field| String::from_utf8_lossy(field.bytes).into_owned().into()).collect(),
+    };
+    Ok(report)
 }
 
 impl Drop for Process {

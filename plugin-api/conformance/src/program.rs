@@ -34,6 +34,12 @@ pub fn command(program: &Path) -> io::Result<Command> {
     Ok(at(&located(program, &env::var_os("PATH").unwrap_or_else(|| USUAL.into()))?))
 }
 
+/// The Python that is used unless a user names another one: that of the variable `RELAIS_PYTHON`, otherwise `python3`.
+pub fn usual_python() -> PathBuf {
+    let named = env::var_os("RELAIS_PYTHON").filter(|python| !python.is_empty());
+    named.map_or_else(|| "python3".into(), PathBuf::from)
+}
+
 /// Returns the command that starts a Python, which imports nothing but its own packages.
 ///
 /// # Errors
@@ -41,6 +47,17 @@ pub fn command(program: &Path) -> io::Result<Command> {
 pub fn python(program: &Path) -> io::Result<Command> {
     let mut command = command(program)?;
     command.arg("-I").stdin(leash()?);
+    Ok(command)
+}
+
+/// Returns the command that starts a Python as the process of a plugin that is a file of Python.
+///
+/// # Errors
+/// As for [`command`].
+pub fn python_worker(program: &Path) -> io::Result<Command> {
+    let mut command = command(program)?;
+    // It writes no compiled files, and what a plugin prints comes at once.
+    command.args(["-I", "-B", "-u", "-m", "relais_onnx.worker"]);
     Ok(command)
 }
 

@@ -61,6 +61,7 @@ mod pipelines_from_plugins;
 mod planted;
 mod plugin_new;
 mod python;
+mod python_plugins;
 mod quitting;
 mod random_graphs;
 mod relations;

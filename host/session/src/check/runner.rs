@@ -61,8 +61,7 @@ impl Runner {
         let CheckWith::Onnxruntime(python) = &request.with else {
             return Ok(Self::Evaluators { max_bytes: request.max_bytes });
         };
-        let from_environment = || env::var_os("RELAIS_PYTHON").filter(|python| !python.is_empty()).map(PathBuf::from);
-        let python = python.clone().or_else(from_environment).unwrap_or_else(|| PathBuf::from("python3"));
+        let python = python.clone().unwrap_or_else(program::usual_python);
         let shown = python.display();
         let program = "import numpy, onnxruntime; print(onnxruntime.__version__)";
         let started = program::python(&python).and_then(|mut python| python.args(["-c", program]).output());
