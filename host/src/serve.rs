@@ -116,6 +116,16 @@ pub fn confine(files: &[PathBuf]) -> std::io::Result<Vec<String>> {
     Ok(Sandbox::enter(files, &[]).lacks)
 }
 
+/// Reads bytes as the host reads those of a plugin's process, with what it makes of each message, and returns how many messages
+/// they are. For fuzz targets.
+///
+/// # Errors
+/// Returns an error if the system has no connection.
+#[doc(hidden)]
+pub fn count_messages(bytes: &[u8]) -> std::io::Result<usize> {
+    crate::worker::count_messages(bytes)
+}
+
 /// The most bytes of a file that a plugin's process writes, or a library that it opens has.
 const MOST_WRITTEN: u64 = 512 << 20;
 

@@ -1,6 +1,6 @@
 //! A lane: a connection over which one call at a time goes, whole messages in both directions.
 
-use super::message::{MAX_FIELDS, MAX_FILES, Message, kind, shared_after, tag};
+use super::message::{MAX_FIELDS, MAX_FILES, Message, diagnostic_of, kind, lists_of, shared_after, tag};
 use abi_stable::std_types::RArc;
 use relais_files::mapped::map_descriptor;
 use relais_plugin_api::{
@@ -295,6 +295,28 @@ impl Lane {
         let shared: u64 = self.exchange.shared().iter().filter(own).map(|blob| blob.len() as u64).sum();
         shared.max(self.kept) > ROOM.min(self.most)
     }
+}
+
+/// Reads bytes as the host reads those of a process, with what it makes of each message, and returns how many messages they
+/// are.
+pub fn count_messages(bytes: &[u8]) -> io::Result<usize> {
+    let (ours, mut theirs) = UnixStream::pair()?;
+    // They fit into what the system keeps of a connection.
+    theirs.write_all(bytes)?;
+    drop(theirs);
+    let mut lane = Lane::new(ours, Files::Refused, 1 << 20)?;
+    let mut n = 0;
+    while let Ok(message) = lane.receive(&mut || Ok(())) {
+        n += 1;
+        if message.has(tag::ERROR) {
+            let _ = message.failure().to_string();
+        }
+        for field in message.all(tag::DIAGNOSTIC) {
+            let _ = diagnostic_of(field.bytes).map(|diagnostic| diagnostic.to_string());
+        }
+        let _ = lists_of(&message);
+    }
+    Ok(n)
 }
 
 /// Whether to try again after an error.

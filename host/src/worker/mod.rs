@@ -34,7 +34,7 @@ use elsewhere::description;
 use process::description;
 #[cfg(target_os = "linux")]
 pub(crate) use {
-    lane::{Files, Lane, LaneError},
+    lane::{Files, Lane, LaneError, count_messages},
     message::{
         LOST, Message, PROTOCOL, diagnostic_bytes, diagnostic_of, error_of, hook, kind, sandbox, tag, with_lists,
     },

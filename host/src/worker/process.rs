@@ -348,12 +348,13 @@ fn report(opened: &Message) -> Result<ProgramReport, PassError> {
         Refusal::Description { why } => wrong(&why),
         refusal => wrong(&refusal),
     })?;
+    let shown = |text: &str| escaped(&cut(text)).into_owned();
     let report = ProgramReport {
         text: text.to_owned(),
         described,
-        interpreter: escaped(&cut(opened.text(tag::TEXT))).into_owned(),
-        program: escaped(&cut(opened.text(tag::NAME))).into_owned(),
-        reads: opened.all(tag::READ).map(|field| String::from_utf8_lossy(field.bytes).into_owned().into()).collect(),
+        interpreter: shown(opened.text(tag::TEXT)),
+        program: shown(opened.text(tag::NAME)),
+        reads: opened.all(tag::READ).map(|field| shown(&String::from_utf8_lossy(field.bytes)).into()).collect(),
     };
     Ok(report)
 }

@@ -20,6 +20,7 @@ use relais::{
 use relais_plugin_api::{
     boundary::{
         record::{HEADER, Header},
+        ship::Exchange,
         wire::checksum,
     },
     text,
@@ -126,11 +127,62 @@ pub fn records(data: &[u8]) {
     }
 }
 
+/// What comes back for a module that was sent is refused, or is a sound module, which crosses again. The bytes are those that
+/// were sent with changes (after a 0: places of two bytes, each with a byte), or others.
+pub fn ship(data: &[u8]) {
+    const SENT: &str = r#"def @helper(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %y = Relu(%x); %y }
+def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%z) #[opset = {"": 17}] {
+  %w = const(float32, (2), [1.0, 2.0]);
+  %a = Add(%x, %w) #[note = "one", list = [1, 2]];
+  %z = if (%c) { %p = @helper(%a); %p } else { Neg(%a) };
+  %z
+}
+"#;
+    static MODULE: LazyLock<IRModule> = LazyLock::new(|| match text::parse_str(SENT) {
+        Ok(module) => module,
+        Err(errors) => panic!("{}", errors[0]),
+    });
+    let mut exchange = Exchange::default();
+    let sent = exchange.ship_module(&MODULE);
+    let bytes = match data.split_first() {
+        Some((0, changes)) => {
+            let mut bytes = sent.clone();
+            for change in changes.chunks_exact(3) {
+                let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % bytes.len();
+                bytes[at] = change[2];
+            }
+            bytes
+        }
+        _ => data.to_vec(),
+    };
+    match exchange.module_back(&bytes, (&MODULE, &sent), |_| {}) {
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(module) => {
+            assert_sound(&module);
+            let again = exchange.ship_module(&module);
+            let again =
+                exchange.module(&again).unwrap_or_else(|error| panic!("what came back does not cross: {error}"));
+            assert_equal(&module, &again);
+        }
+    }
+}
+
+/// Bytes as messages of the process of a plugin.
+pub fn messages(data: &[u8]) {
+    #[cfg(target_os = "linux")]
+    if data.len() < 1 << 16 {
+        relais::serve::count_messages(data).expect("the system has connections");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = data;
+}
+
 /// The reader for an input.
 pub type Target = fn(&[u8]);
 
 /// The targets, by name.
-pub const TARGETS: [(&str, Target); 4] = [("onnx", onnx), ("records", records), ("text", text), ("toml", toml)];
+pub const TARGETS: [(&str, Target); 6] =
+    [("messages", messages), ("onnx", onnx), ("records", records), ("ship", ship), ("text", text), ("toml", toml)];
 
 fn assert_sound(module: &IRModule) {
     let faults = verify(module);

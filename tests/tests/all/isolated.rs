@@ -7,7 +7,7 @@ use relais::{
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
-use relais_plugin_api::{analysis::SubjectRec, text};
+use relais_plugin_api::{analysis::SubjectRec, options::Value, text};
 use relais_tests::{
     cargo_built::{plugin, workspace},
     cli::{Run, command, files, folder},
@@ -408,13 +408,18 @@ fn a_kernel_that_lacks_a_sandbox_is_told_of() {
     assert!(run.stderr.contains("read: secret") && !run.stderr.contains("sandbox"), "{}", run.stderr);
 }
 
-#[test]
-fn the_lists_of_analyses_cross() {
+/// Workers that this process starts are the program.
+fn launch_relais() {
     launch_workers_by(|| {
         let mut worker = Command::new(&workspace().relais);
         worker.arg("worker");
         Ok(worker)
     });
+}
+
+#[test]
+fn the_lists_of_analyses_cross() {
+    launch_relais();
     let found = discover(&[], &[plugin("rules")], Policy { writable: WritableFiles::Allow });
     let here = Registry::new(found, Linked::Exclude, &Choices::new());
     let away = here.isolate(|_| Some(Isolation::default()), "", Vec::new());
@@ -433,6 +438,58 @@ fn the_lists_of_analyses_cross() {
     assert!(depths.narrow("depth").is_some_and(|depths| depths.contains(&1)), "{depths:?}");
     let of = SubjectRec::module(&module);
     assert_eq!(computed(&here, "acme.Whole", &of), computed(&away, "acme.Whole", &of));
+}
+
+/// The descriptors that a process has open, and the bytes that it keeps in memory.
+fn held(process: u32) -> (usize, usize) {
+    let folder = PathBuf::from(format!("/proc/{process}"));
+    let n_open = fs::read_dir(folder.join("fd")).unwrap().count();
+    let status = fs::read_to_string(folder.join("status")).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    (n_open, memory.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10)
+}
+
+/// Calls a pass that changes a function ten thousand times, in a process where nothing else is done, and compares what this
+/// process and that of the plugin hold.
+fn call_often() {
+    launch_relais();
+    let found = discover(&[], &[plugin("rules")], Policy { writable: WritableFiles::Allow });
+    let registry = Registry::new(found, Linked::Exclude, &Choices::new());
+    let registry = registry.isolate(|_| Some(Isolation::default()), "", Vec::new());
+    let model = r#"def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %w = const(float32, (2), [1.0, 2.0]); %y = Add(%x, %w); %y }"#;
+    let module = text::parse_str(model).unwrap();
+    let pass = registry.create("acme.Rename", &Value::Struct(Vec::new())).unwrap();
+    let cx = RunCx::new(&registry);
+    let call = |n: usize| {
+        for _ in 0..n {
+            let new = pass.run(&module, &cx).unwrap().module.unwrap();
+            assert!(new.function("main").is_some());
+        }
+    };
+    call(1000);
+    let own = std::process::id();
+    let children = fs::read_dir(format!("/proc/{own}/task")).unwrap();
+    let children = children.map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).unwrap());
+    let workers: Vec<u32> = children.collect::<String>().split_whitespace().map(|id| id.parse().unwrap()).collect();
+    let [worker] = workers[..] else { panic!("{workers:?}") };
+    let before = [own, worker].map(held);
+    call(10_000);
+    for (before, after) in before.into_iter().zip([own, worker].map(held)) {
+        assert_eq!(before.0, after.0, "descriptors");
+        assert!(after.1 < before.1 + (1 << 20), "{} bytes became {}", before.1, after.1);
+    }
+}
+
+#[test]
+fn ten_thousand_calls_leak_no_descriptor_and_no_page() {
+    const ALONE: &str = "RELAIS_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return call_often();
+    }
+    // Other tests open files in this process.
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", "isolated::ten_thousand_calls_leak_no_descriptor_and_no_page"]).env(ALONE, "");
+    Run::of(&mut alone).expect_success();
 }
 
 #[test]
