@@ -366,7 +366,9 @@ fn a_plugin_that_is_installed_as_isolated_is_isolated_wherever_it_is_used() {
 fn a_plugin_that_is_only_looked_at_or_tested_is_in_a_sandbox() {
     let here = folder("isolated-tested");
     fs::write(here.join("secret.txt"), "secret").unwrap();
-    for command in [&["check"][..], &["install"], &["test", "--only", "prowl.Everything", "--modules", "2"]] {
+    for command in
+        [&["check"][..], &["install"], &["test", "--only", "prowl.Everything", "--modules", "2", "--budget", "60000"]]
+    {
         let mut run = with_home(&here);
         run.arg("plugin").args(command).arg("--allow-writable-plugins").arg(plugin("prowler"));
         Run::of(&mut run).expect_success();
