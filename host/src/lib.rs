@@ -15,14 +15,15 @@
 //! 8. `plugin`: finding, judging and opening plugins
 //! 9. `worker`: plugins in processes of their own, as the host sees them
 //! 10. `registry`: from names to what plugins register
-//! 11. `inspect`: everything about a file that can be found out without opening it as a plugin
-//! 12. `listing`: lists of everything that is available, as JSON
-//! 13. `manager`: running pipelines: contexts, requirements, instruments, roll-back
-//! 14. `loaded`: what plugins have, as the manager asks for it: passes, instruments, facts about operators
-//! 15. `serve`: the process of an isolated plugin, for its host
-//! 16. `lock`: lock files: the parts of a pipeline, recorded so that a later run can insist on them
-//! 17. `report`: the contents of a model, and the comparison of two models
-//! 18. `transform`: passes, sequences and contexts for programs that embed the host
+//! 11. `reload`: plugins whose files are read again
+//! 12. `inspect`: everything about a file that can be found out without opening it as a plugin
+//! 13. `listing`: lists of everything that is available, as JSON
+//! 14. `manager`: running pipelines: contexts, requirements, instruments, roll-back
+//! 15. `loaded`: what plugins have, as the manager asks for it: passes, instruments, facts about operators
+//! 16. `serve`: the process of an isolated plugin, for its host
+//! 17. `lock`: lock files: the parts of a pipeline, recorded so that a later run can insist on them
+//! 18. `report`: the contents of a model, and the comparison of two models
+//! 19. `transform`: passes, sequences and contexts for programs that embed the host
 
 pub mod inspect;
 pub mod instruments;
@@ -36,6 +37,7 @@ pub mod pass;
 pub mod pipeline;
 pub mod plugin;
 pub mod registry;
+pub mod reload;
 pub mod report;
 #[cfg(target_os = "linux")]
 pub mod serve;

@@ -163,6 +163,17 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
+    /// The same with other providers in the place of some. None of the choices among them is kept.
+    pub(crate) fn replace<E>(&self, replaced: impl Fn(&Arc<Provider>) -> Result<Arc<Provider>, E>) -> Result<Self, E> {
+        let Inner { providers, refused, duplicates, .. } = &*self.0;
+        let providers = providers.iter().map(replaced).collect::<Result<Vec<_>, E>>()?;
+        // The file beside a plugin's may isolate it since.
+        let is_isolated_now = |it: &Arc<Provider>| it.isolation().is_none() && it.demanded().is_some();
+        let is_changed = providers.iter().any(is_isolated_now);
+        let new = Self::of(providers, refused.clone(), duplicates.clone());
+        Ok(if is_changed { new.isolate(|_| None, "", Vec::new()) } else { new })
+    }
+
     /// The same with plugins in processes of their own: those that are chosen, those that the file beside theirs isolates, with
     /// the settings there, and all programs. Each is started when something of it is first needed. Choices of a
     /// pipeline are made afterwards, and are stated here for these processes: its target, and the operators that are taken

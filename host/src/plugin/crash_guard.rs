@@ -28,6 +28,8 @@ pub fn name_crashes() {}
 
 #[cfg(unix)]
 mod unix {
+    #[cfg(target_os = "linux")]
+    use crate::plugin::exit_guard::each_frame;
     use crate::plugin::{
         exit_guard::{HERE, Kept, with_culprit},
         signal_stack::want,
@@ -187,6 +189,28 @@ mod unix {
                     that it crashes on\n");
         }
         STATE.store(TOLD, order);
+        // Last of all: what has broken the stack may break this, too.
+        #[cfg(target_os = "linux")]
+        if TELLS.load(order) != libc::STDERR_FILENO {
+            tell_frames();
+        }
+    }
+
+    /// Writes where in code of plugins the thread is, for a host that knows the names of functions.
+    #[cfg(target_os = "linux")]
+    fn tell_frames() {
+        // SAFETY: it may be called in a handler.
+        unsafe { libc::alarm(PATIENCE) };
+        each_frame(|plugin, place| {
+            let mut digits = [0; 2 + 2 * size_of::<usize>()];
+            write(crate::plugin::frames::LINE.as_bytes());
+            write(hexadecimal(place, &mut digits));
+            write(b" ");
+            write(plugin.as_bytes());
+            write(b"\n");
+        });
+        // SAFETY: as before.
+        unsafe { libc::alarm(0) };
     }
 
     /// The address of the instruction at which a thread was, where that is known.

@@ -201,6 +201,21 @@ pub(super) fn with_culprit(address: Option<usize>, body: impl FnOnce(&str)) -> b
     culprit.map(|plugin| body(plugin)).is_some()
 }
 
+/// Calls `body` with each place on this thread's stack that is in code of a plugin, the innermost first: the plugin, and the
+/// distance from where its library begins in memory. Takes no lock that another one holds.
+#[cfg(target_os = "linux")]
+pub(super) fn each_frame(mut body: impl FnMut(&str, usize)) {
+    let Ok(loaded) = LOADED.try_lock() else { return };
+    let mut frames = Frames::default();
+    stack(&mut frames);
+    for &address in frames.all() {
+        let base = library_of(address as *const c_void);
+        if let Some((base, plugin)) = base.and_then(|base| Some((base, loaded.get(&base)?))) {
+            body(plugin, address - base);
+        }
+    }
+}
+
 /// Ends the process with a message, since a plugin's code does not return.
 pub(crate) fn end_process(message: &str) -> ! {
     use std::io::Write;

@@ -8,6 +8,8 @@ mod description;
 mod discovery;
 mod exit_guard;
 mod file;
+#[cfg(target_os = "linux")]
+mod frames;
 mod hash;
 mod inherited;
 mod loader;
@@ -42,13 +44,13 @@ pub use record::{
 pub use texts::{cut, escaped};
 pub use verdict::{FileWriter, Mover, Refusal, judge};
 
-#[cfg(target_os = "linux")]
-pub(crate) use crash_guard::tell_crashes_to;
 pub(crate) use exit_guard::{Close, DropFaults, Here, Made, Running, end_process};
 #[cfg(target_os = "linux")]
 pub(crate) use program::MOST_DESCRIBED;
 pub(crate) use record::OWN_PLUGINS;
 pub(crate) use texts::{cut_diagnostic, cut_error};
+#[cfg(target_os = "linux")]
+pub(crate) use {crash_guard::tell_crashes_to, frames::functions};
 
 /// For inspecting a file that may not be a plugin.
 pub(crate) use {

@@ -4,7 +4,10 @@ use super::error::CreateError;
 use crate::{
     isolation::Isolation,
     options::{OptionSchema, complete},
-    plugin::{Close, Described, DropFaults, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal, Running},
+    plugin::{
+        Close, Described, DropFaults, FoundPlugin, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal,
+        Running,
+    },
     worker::{Worker, WorkerSpec},
 };
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
@@ -24,6 +27,8 @@ pub struct Provider {
     interpreter: OnceLock<String>,
     /// How its process is started and limited, if it is isolated.
     isolated: Option<Isolated>,
+    /// How many times the plugin was read, this one included.
+    generation: u32,
     pub(super) faults: DropFaults,
 }
 
@@ -73,6 +78,7 @@ impl Provider {
             sha256: OnceLock::new(),
             interpreter: OnceLock::new(),
             isolated: None,
+            generation: 1,
             faults: DropFaults::default(),
         }
     }
@@ -80,7 +86,26 @@ impl Provider {
     /// The same plugin, isolated.
     pub(super) fn isolate(&self, isolated: Isolated) -> Self {
         let (sha256, interpreter) = (self.sha256.clone(), self.interpreter.clone());
-        Self { sha256, interpreter, isolated: Some(isolated), ..Self::new(self.records.clone(), self.source.clone()) }
+        let generation = self.generation;
+        let new = Self::new(self.records.clone(), self.source.clone());
+        Self { sha256, interpreter, isolated: Some(isolated), generation, ..new }
+    }
+
+    /// The plugin that its file is now, isolated as the file beside it says now, or else as this one is.
+    pub(crate) fn again(&self, found: FoundPlugin) -> Self {
+        let FoundPlugin { path, records, section, isolation, sha256, .. } = found;
+        let file = ProviderFile { path, section, is_named: self.is_named(), isolation, sha256 };
+        let isolated = self.isolated.clone().map(|isolated| match &file.isolation {
+            Some(isolation) => Isolated { isolation: isolation.clone(), ..isolated },
+            None => isolated,
+        });
+        let new = Self::new(records, ProviderSource::File(file));
+        Self { isolated, generation: self.generation + 1, ..new }
+    }
+
+    /// How many times the plugin was read.
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// How its process is limited, and what that can reach, if it is isolated.

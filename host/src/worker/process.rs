@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     isolation::{self, ENVIRONMENT, Isolation, Sandbox, size_text},
-    plugin::{Described, MOST_DESCRIBED, ProgramReport, Refusal, cut, escaped},
+    plugin::{Described, MOST_DESCRIBED, ProgramReport, Refusal, cut, escaped, functions},
     words::and_list,
 };
 use relais_plugin_api::{boundary::logger, diagnostics::PassError};
@@ -23,6 +23,7 @@ use std::{
             process::{CommandExt, ExitStatusExt},
         },
     },
+    path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -57,6 +58,9 @@ pub(crate) struct Process {
     said: Arc<Written>,
     crash: Mutex<PipeReader>,
     memory: u64,
+    /// The plugin, and its library, for the names of functions.
+    plugin: String,
+    library: Option<PathBuf>,
 }
 
 /// The output of a process on standard error.
@@ -74,6 +78,8 @@ pub(crate) struct End {
     pub how: String,
     /// The last lines that it wrote to standard error.
     pub lines: Vec<String>,
+    /// The functions of the plugin in which it was, the innermost first, if a signal ended it.
+    pub functions: Vec<String>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -144,6 +150,8 @@ impl Process {
             said: written,
             crash: Mutex::new(crash),
             memory,
+            plugin: spec.plugin.clone(),
+            library: spec.file.clone().filter(|_| spec.program.is_none()),
         };
         let opened = this.open(spec, crashes.into())?;
         Ok((Arc::new(this), opened))
@@ -289,33 +297,39 @@ impl Process {
         // Its last lines are on their way.
         thread::sleep(Duration::from_millis(2));
         let lines: Vec<String> = lock(&self.said.lines).iter().cloned().collect();
+        let told = self.told();
         let how = match by_itself {
-            Some(status) => self.ended(status),
+            Some(status) => self.ended(status, &told),
             None => match why {
                 LaneError::Broken(why) => format!("its process broke the rules ({why}), and was ended"),
                 LaneError::Closed => "its process closed its connection, and was ended".into(),
                 LaneError::Stopped(why) => format!("{why}, and its process was ended"),
             },
         };
-        let end = Arc::new(End { how, lines });
+        let functions = self.library.as_deref().map(|library| functions(&told, &self.plugin, library));
+        let end = Arc::new(End { how, lines, functions: functions.unwrap_or_default() });
         *lock(&self.end) = Some(end.clone());
         drop(child);
         end
     }
 
-    fn ended(&self, status: ExitStatus) -> String {
+    /// What its handler of signals wrote before it died.
+    fn told(&self) -> String {
+        let mut text = Vec::new();
+        let crash = lock(&self.crash);
+        let _ = rustix::io::ioctl_fionbio(&*crash, true);
+        let _ = (&*crash).take(MOST_SAID as u64).read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn ended(&self, status: ExitStatus, told: &str) -> String {
         if self.said.lacked_memory.load(Ordering::Relaxed) && status.signal() == Some(libc::SIGABRT) {
             return format!("its process wanted more memory than its limit of {}", size_text(self.memory));
         }
         match (status.signal(), status.code()) {
             (Some(signal), _) => {
                 // The handler of the worker knows the address.
-                let mut text = [0; 4096];
-                let crash = lock(&self.crash);
-                let _ = rustix::io::ioctl_fionbio(&*crash, true);
-                let len = (&*crash).read(&mut text).unwrap_or(0);
-                let text = String::from_utf8_lossy(&text[..len]).into_owned();
-                let told = text.split_once(" ended the process (").and_then(|(_, rest)| rest.lines().next());
+                let told = told.split_once(" ended the process (").and_then(|(_, rest)| rest.lines().next());
                 let told = told
                     .and_then(|told| told.split_once(')'))
                     .filter(|(told, _)| told.starts_with(signal_name(signal).as_str()));
@@ -370,11 +384,11 @@ impl End {
     /// The failure of a pass, or of what `what` says.
     pub fn error(&self, what: &str) -> PassError {
         let message = if what.is_empty() { self.how.clone() } else { format!("{what}: {}", self.how) };
-        let error = PassError::new(message).code("worker-died");
-        match self.lines.is_empty() {
-            true => error,
-            false => error.with_note(format_args!("it wrote last:\n    {}", self.lines.join("\n    "))),
-        }
+        let notes = [("it was in:", &self.functions), ("it wrote last:", &self.lines)];
+        let notes = notes.into_iter().filter(|(_, lines)| !lines.is_empty());
+        notes.fold(PassError::new(message).code("worker-died"), |error, (what, lines)| {
+            error.with_note(format_args!("{what}\n    {}", lines.join("\n    ")))
+        })
     }
 }
 

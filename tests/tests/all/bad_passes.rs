@@ -20,6 +20,10 @@ fn workshop() -> Workshop {
 
 /// Runs a bad pass between two passes of others.
 fn run(here: &Workshop, fault: &str, verify: &str) -> Transcript {
+    run_with(here, fault, verify, &[])
+}
+
+fn run_with(here: &Workshop, fault: &str, verify: &str, more: &[&str]) -> Transcript {
     let pipeline = format!(
         "opt_level = 3\nverify = \"{verify}\"\nsteps = [\"InferType\", {{ pass = \"bad.Fault\", options = {{ fault = \"{fault}\" }} }}, \
          \"EliminateNoOp\", \"DeadCodeElimination\"]\n"
@@ -28,33 +32,45 @@ fn run(here: &Workshop, fault: &str, verify: &str) -> Transcript {
     let mut arguments = vec!["run", "-q", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"];
     // Which is a file that a failing run leaves, and means to.
     arguments.push("--no-reproducer");
-    here.fails(&arguments)
+    here.fails(&[&arguments, more].concat())
 }
 
-/// The message without the parts that differ from build to build.
+/// The message without the parts that differ from build to build: the number of a thread, and the functions of a plugin.
 fn portable(said: &Transcript) -> String {
-    let lines = said.golden();
-    // A thread is named with its number.
-    lines.lines().filter(|line| !line.starts_with("thread '")).map(|line| format!("{line}\n")).collect()
+    let mut is_function = false;
+    let mut portable = String::new();
+    for line in said.golden().lines() {
+        is_function = line == FUNCTIONS || is_function && line.starts_with("    ");
+        if !is_function && !line.trim_start().starts_with("thread '") {
+            portable += &format!("{line}\n");
+        }
+    }
+    portable
 }
+
+/// The line before the functions in which a plugin was when its process died.
+const FUNCTIONS: &str = "  note: it was in:";
+
+/// The ways to fail that a process survives, or names as it ends.
+const FAILS: &[&str] = &[
+    "error",
+    "say_error",
+    "panic",
+    "panic_formatted",
+    "panic_on_thread",
+    "panic_with_number",
+    "panic_with_bomb",
+    "panic_in_drop",
+    "exit",
+    "exit_on_thread",
+    "call_itself",
+];
 
 #[test]
 fn a_failing_pass_is_named() {
     let here = workshop();
     let mut golden = Golden::new("passes");
-    for fault in [
-        "error",
-        "say_error",
-        "panic",
-        "panic_formatted",
-        "panic_on_thread",
-        "panic_with_number",
-        "panic_with_bomb",
-        "panic_in_drop",
-        "exit",
-        "exit_on_thread",
-        "call_itself",
-    ] {
+    for fault in FAILS {
         let said = run(&here, fault, "off");
         assert!(said.stderr.contains("`bad.Fault`"), "{fault}: {}", said.stderr);
         assert!(said.stderr.contains("bad-passes"), "{fault}: {}", said.stderr);
@@ -112,6 +128,33 @@ fn c09_a_broken_program_is_not_written_when_nothing_is_verified() {
     let mut golden = Golden::new("breaks-unverified");
     for fault in BREAKS {
         golden.check(fault, &portable(&run(&here, fault, "off")));
+    }
+    golden.finish();
+}
+
+/// In a process of its own, whatever a pass does is its failure, and the host goes on to say so.
+#[test]
+#[cfg(target_os = "linux")]
+fn every_bad_pass_is_survived_and_named_when_it_is_isolated() {
+    let here = workshop();
+    let mut golden = Golden::new("passes-isolated");
+    let deadly = ["abort", "panic_twice", "overflow", "allocate", "hang", "remove_main"];
+    for fault in FAILS.iter().chain(&deadly).chain(BREAKS) {
+        let limits = if *fault == "hang" { "bad-passes:pass-seconds=1" } else { "bad-passes:memory=256MiB" };
+        let said = run_with(&here, fault, "off", &["--isolate", limits]);
+        assert_eq!(said.status, "status 1", "{fault}: {}", said.golden());
+        assert!(said.stderr.contains("pass `bad.Fault` of plugin `bad-passes` 6.6.6 "), "{fault}: {}", said.stderr);
+        golden.check(fault, &portable(&said));
+        let function = match *fault {
+            "abort" | "panic_twice" | "allocate" => Some("bad_passes::faults::fault"),
+            "overflow" => Some("bad_passes::faults::deeper ("),
+            _ => None,
+        };
+        let mut lines = said.stderr.lines().skip_while(|line| *line != FUNCTIONS).skip(1);
+        if let Some(function) = function {
+            let is_named = lines.any(|line| line.trim_start().starts_with(function));
+            assert!(is_named, "{fault}: {}", said.stderr);
+        }
     }
     golden.finish();
 }

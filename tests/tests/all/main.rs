@@ -65,6 +65,7 @@ mod python_plugins;
 mod quitting;
 mod random_graphs;
 mod relations;
+mod reload;
 mod rewrite_rules;
 mod rules;
 mod scale;

@@ -29,6 +29,14 @@ enum Fault {
     ExitOnThread,
     /// End the process as a crash does.
     Abort,
+    /// Panic while a panic is under way.
+    PanicTwice,
+    /// Use up the stack.
+    Overflow,
+    /// Take memory without an end.
+    Allocate,
+    /// Never end.
+    Hang,
     /// Refer to a node that is not there.
     DanglingId,
     /// Bind a node twice.
@@ -120,6 +128,20 @@ fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<()
             std::thread::spawn(|| std::process::exit(0)).join().expect("the thread ends well");
         }
         Fault::Abort => std::process::abort(),
+        Fault::PanicTwice => {
+            let _careless = Careless;
+            panic!("the pass of a careless author");
+        }
+        Fault::Overflow => println!("{}", deeper(1)),
+        Fault::Allocate => {
+            let mut all = Vec::new();
+            loop {
+                all.push(std::hint::black_box(vec![1_u8; 16 << 20]));
+            }
+        }
+        Fault::Hang => loop {
+            std::hint::spin_loop();
+        },
         Fault::RemoveMain => drop(module.remove(MAIN)),
         Fault::EmptyMain => module.set_function(MAIN, Function::new()),
         Fault::Print => print!("printed without a newline"),
@@ -153,6 +175,11 @@ fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<()
         _ => damage(module.function_mut(MAIN).expect("models have an entry function"), &options.fault),
     }
     Ok(())
+}
+
+/// Calls itself without an end.
+fn deeper(n: u64) -> u64 {
+    if std::hint::black_box(n) == 0 { 0 } else { deeper(n + 1) + std::hint::black_box(n) }
 }
 
 /// Damages a function whose first call has an argument.
