@@ -1,6 +1,7 @@
 //! The worker: the process in which an isolated plugin runs, for a host that sends it messages.
 
 mod analyses;
+mod asks;
 mod instruments;
 mod logger;
 mod program;
@@ -10,7 +11,7 @@ pub use logger::logger;
 pub use program::{Language, Loading, Program};
 
 use crate::{
-    loaded::{Answered, Asked, Outer, PassHandle, PluginInstrument},
+    loaded::{Answered, Asked, PassHandle, PluginInstrument},
     pass::{PassContext, Remarks, RunCx, RunnablePass, Scope},
     plugin::{Discovery, Policy, Records, Running, WritableFiles, close_inherited, discover, tell_crashes_to},
     registry::{Choices, Linked, Provider, Registry},
@@ -20,10 +21,11 @@ use crate::{
     },
 };
 use abi_stable::std_types::RArc;
+use asks::Asks;
 use logger::{flush, lock, log_filter, patient, serves};
 use relais_plugin_api::{
     boundary::{
-        abi::{BegunObject, StepRec, error_kind, operator_part},
+        abi::{BegunObject, StepRec, operator_part},
         guard::caught,
     },
     context::PassContext as SentContext,
@@ -54,14 +56,14 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::{self, ThreadId},
+    thread,
 };
 
 /// The state of this process.
 struct Server {
     registry: Registry,
     plugin: String,
-    /// What the plugin has, if it is a program.
+    /// The plugin, if it is a program.
     program: Option<Box<dyn Program>>,
     /// The answer to the host, once the plugin is open.
     opened: Message,
@@ -639,83 +641,4 @@ fn context_of(bytes: &[u8]) -> Result<PassContext, PassError> {
         config,
         ..Scope::default()
     }))
-}
-
-/// For a message that ships nothing.
-fn nothing(_: &mut Lane) -> Cow<'static, [u8]> {
-    Cow::Borrowed(&[])
-}
-
-/// The requests of a call to its host.
-struct Asks<'a> {
-    lane: &'a Mutex<Lane>,
-    /// The thread of the call.
-    thread: ThreadId,
-    /// The module before the pass, once it is here.
-    module: OnceLock<IRModule>,
-}
-
-impl Asks<'_> {
-    /// The module that the call was given, which is the one before the pass.
-    fn given(&self, module: IRModule) -> &IRModule {
-        self.module.get_or_init(|| module)
-    }
-
-    /// Sends something that has no answer.
-    fn tell(&self, message: &Message) {
-        let mut lane = lock(self.lane);
-        flush(&mut lane);
-        if lane.send(message, &[], &mut patient).is_err() {
-            relais_files::leave(LOST);
-        }
-    }
-
-    /// Sends something and what it ships, and returns the answer.
-    fn ask<'s>(&self, message: &Message, ship: impl FnOnce(&mut Lane) -> Cow<'s, [u8]>) -> Result<Message, PassError> {
-        let mut lane = lock(self.lane);
-        flush(&mut lane);
-        let ship = ship(&mut lane);
-        let sent = lane.send(message, &ship, &mut patient);
-        // Without its host, it has nothing to do.
-        let Ok(answer) = sent.and_then(|()| lane.receive(&mut patient)) else { relais_files::leave(LOST) };
-        if answer.has(tag::ERROR) { Err(answer.failure()) } else { Ok(answer) }
-    }
-
-    fn shipped(&self, answer: &Message) -> Result<IRModule, PassError> {
-        let unreadable = |error| PassError::new(format_args!("what the host sent cannot be read: {error}"));
-        lock(self.lane).exchange.module(&answer.ship).map_err(unreadable)
-    }
-}
-
-impl Outer for Asks<'_> {
-    fn module(&self) -> &IRModule {
-        self.module.get_or_init(|| {
-            let answer = self.ask(&Message::new(kind::ASK_MODULE), nothing);
-            answer.and_then(|answer| self.shipped(&answer)).unwrap_or_else(|error| panic!("{error}"))
-        })
-    }
-
-    fn get_pass(&self, name: &str, options: &[u8]) -> Result<u32, PassError> {
-        let message = Message::new(kind::GET_PASS).with(tag::NAME, name.as_bytes()).with(tag::BYTES, options);
-        Ok(self.ask(&message, nothing)?.get(tag::NUMBER) as u32)
-    }
-
-    fn run_pass(&self, id: u32, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let message = Message::new(kind::RUN_PASS).number(tag::NUMBER, id.into());
-        let answer = self.ask(&message, |lane| Cow::Owned(lane.exchange.ship_module(module)))?;
-        if answer.has(tag::UNCHANGED) { Ok(None) } else { self.shipped(&answer).map(Some) }
-    }
-
-    fn enter_context(&self, settings: &[u8]) -> Result<PassContext, PassError> {
-        if thread::current().id() != self.thread {
-            let message = "a pass that is isolated enters contexts on the thread on which it is called";
-            return Err(PassError::with_kind(error_kind::HOST, message));
-        }
-        let answer = self.ask(&Message::new(kind::ENTER).with(tag::BYTES, settings), nothing)?;
-        context_of(answer.bytes(tag::CONTEXT))
-    }
-
-    fn leave_context(&self) -> Result<(), PassError> {
-        self.ask(&Message::new(kind::LEAVE), nothing).map(|_| ())
-    }
 }

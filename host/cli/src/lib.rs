@@ -24,10 +24,10 @@
 //! 18. `run`: `relais run` over one model
 //! 19. `plugin_report`: the report of `relais plugin check` on a file
 //! 20. `plugin_check`: `relais plugin check`
-//! 21. `plugin_install`: `relais plugin install`, `remove` and `list`
-//! 22. `plugin_names`: the names in a new crate
-//! 23. `plugin_new`: `relais plugin new`
-//! 24. `plugin_record`: `relais plugin record`
+//! 21. `plugin_record`: `relais plugin record`
+//! 22. `plugin_install`: `relais plugin install`, `remove` and `list`
+//! 23. `plugin_names`: the names in a new crate
+//! 24. `plugin_new`: `relais plugin new`
 //! 25. `plugin_bench`: plugins that the host loads, as the conformance kit sees them
 //! 26. `plugin_test`: `relais plugin test`
 //! 27. `watch`: `relais watch`

@@ -17,7 +17,7 @@ use std::{env::consts::DLL_EXTENSION, fmt::Write as _, path::PathBuf};
 pub(crate) struct Checked {
     pub inspection: Inspection,
     pub place: Place,
-    /// What it says itself, if it is a program that was loaded.
+    /// Its own description, if it is a program that was loaded.
     pub report: Option<ProgramReport>,
 }
 

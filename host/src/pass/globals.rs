@@ -83,9 +83,12 @@ pub(crate) fn over_globals(
 /// sees.
 ///
 /// # Errors
-/// Returns an error if such a global is missing.
+/// Returns an error if one of these globals is missing, or there are others.
 pub(crate) fn changed_within(module: &IRModule, new: &IRModule, shown: Shown) -> Result<Option<IRModule>, PassError> {
     let after: HashMap<&str, &Global> = new.globals().iter().map(|global| (global.name.as_str(), global)).collect();
+    if let Some(added) = new.globals().iter().find(|new| module.global(&new.name).is_none()) {
+        return Err(PassError::new(format_args!("it adds `@{}`, and a pass of its level adds nothing", added.name)));
+    }
     let mut changed = Vec::new();
     for old in module.globals() {
         let Some(body) = shown.body(old) else { continue };

@@ -1,5 +1,4 @@
-//! Plugins that are files of Python. What such a file has is in a file of records beside it, or is said by its process; both
-//! say it as descriptions do.
+//! Plugins that are files of Python. A file of records beside one, or its process, describes it.
 
 use super::{
     describe::{DescriptionError, describe_program},
@@ -21,7 +20,7 @@ const RECORDS: &str = "passrec";
 /// The most bytes of a description.
 pub(crate) const MOST_DESCRIBED: u64 = 4 << 20;
 
-/// The contents of a plugin that is a program, as it or the file beside it says.
+/// The contents of a plugin that is a program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Described {
     /// Its records.
@@ -37,7 +36,7 @@ pub struct Described {
 pub struct ProgramReport {
     /// The description.
     pub text: String,
-    /// What it says.
+    /// Its contents.
     pub described: Described,
     /// The version of its interpreter, such as `Python 3.11.7`.
     pub interpreter: String,
@@ -75,7 +74,7 @@ pub fn records_beside(program: &Path) -> PathBuf {
     program.with_extension(RECORDS)
 }
 
-/// What the file beside a program says of it; `None` without that file.
+/// The contents of a program according to the file beside it; `None` without that file.
 ///
 /// # Errors
 /// Returns an error if the program or the file beside it cannot be used, or do not fit.

@@ -2,11 +2,11 @@
 //! fills half before a handler begins, and looking for the plugin whose code it was takes more.
 #![cfg_attr(unix, expect(unsafe_code, reason = "stacks for signals"))]
 
-/// From now on, threads that call plugins get such a stack.
+/// From now on, threads that call plugins get a stack like this.
 #[cfg(unix)]
 pub(super) use unix::want;
 
-/// Gives this thread such a stack, if they are wanted.
+/// Gives this thread a stack like this, if they are wanted.
 pub(super) fn prepare() {
     #[cfg(unix)]
     unix::prepare();
@@ -45,7 +45,7 @@ mod unix {
 
     impl Stack {
         fn new() -> Self {
-            // SAFETY: new memory is asked for, and becomes the stack of this thread until it is taken back.
+            // SAFETY: the memory is new, and becomes the stack of this thread until it is taken back.
             unsafe {
                 let mut old: libc::stack_t = std::mem::zeroed();
                 let has_own = libc::sigaltstack(null(), &raw mut old) == 0

@@ -5,7 +5,7 @@ use crate::plugin::{Away, ProgramReport};
 use relais_plugin_api::{boundary::abi::PassObject, diagnostics::PassError};
 use std::sync::Arc;
 
-/// What would have a program say what it has.
+/// Elsewhere, a program describes itself here.
 pub(super) fn description(_: &WorkerSpec) -> Result<ProgramReport, PassError> {
     Err(nowhere())
 }

@@ -127,8 +127,8 @@ pub fn records(data: &[u8]) {
     }
 }
 
-/// What comes back for a module that was sent is refused, or is a sound module, which crosses again. The bytes are those that
-/// were sent with changes (after a 0: places of two bytes, each with a byte), or others.
+/// An answer to a module that was sent is refused, or is a sound module, which crosses again. The bytes are those that were
+/// sent with changes (after a 0: places of two bytes, each with a byte), or others.
 pub fn ship(data: &[u8]) {
     const SENT: &str = r#"def @helper(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %y = Relu(%x); %y }
 def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%z) #[opset = {"": 17}] {

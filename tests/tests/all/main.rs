@@ -15,6 +15,7 @@ mod checked;
 mod checked_inputs;
 mod checked_parts;
 mod containers;
+mod descriptions;
 mod docs;
 mod editor;
 mod embedder;

@@ -1,4 +1,4 @@
-//! Files of Python as plugins of the command line: what they have, what they compute, and what becomes of the bad ones.
+//! Files of Python as plugins of the command line: what they have, what they compute, and how the bad ones are survived.
 #![cfg(target_os = "linux")]
 
 use relais_tests::{
@@ -246,7 +246,7 @@ fn a_bad_file_hurts_nobody_and_is_named() {
         assert_eq!(said.stderr.contains("line 5, in p"), is_raised, "{body}: {}", said.stderr);
         assert_eq!(files(&here), before, "{body}");
     }
-    // What it does to the package concerns its own process.
+    // Changes of the package concern its own process.
     fs::write(
         here.join("passes.py"),
         format!("{NEG_NEG}import relais_onnx.worker as w\nw.load = relais.IRModule = relais._native = None\n"),

@@ -101,6 +101,6 @@ fn panics_at_call(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
 /// Takes a long time for a call, and does nothing.
 #[rewrite_pass(name = "bad.DawdlesAtCall", ops = ["Neg"])]
 fn dawdles_at_call(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    std::thread::sleep(std::time::Duration::from_millis(1200));
     Rewrite::Keep
 }
