@@ -35,13 +35,15 @@ fn run_with(here: &Workshop, fault: &str, verify: &str, more: &[&str]) -> Transc
     here.fails(&[&arguments, more].concat())
 }
 
-/// The message without the parts that differ from build to build: the number of a thread, and the functions of a plugin.
+/// The message without the parts that differ from build to build: the number of a thread, a backtrace, and the
+/// functions of a plugin.
 fn portable(said: &Transcript) -> String {
     let mut is_function = false;
     let mut portable = String::new();
     for line in said.golden().lines() {
         is_function = line == FUNCTIONS || is_function && line.starts_with("    ");
-        if !is_function && !line.trim_start().starts_with("thread '") {
+        let is_of_run = ["thread '", "stack backtrace:"].iter().any(|start| line.trim_start().starts_with(start));
+        if !is_function && !is_of_run && !line.contains("RUST_BACKTRACE") {
             portable += &format!("{line}\n");
         }
     }
@@ -143,7 +145,7 @@ fn every_bad_pass_is_survived_and_named_when_it_is_isolated() {
         let limits = if *fault == "hang" { "bad-passes:pass-seconds=1" } else { "bad-passes:memory=256MiB" };
         let said = run_with(&here, fault, "off", &["--isolate", limits]);
         assert_eq!(said.status, "status 1", "{fault}: {}", said.golden());
-        assert!(said.stderr.contains("pass `bad.Fault` of plugin `bad-passes` 6.6.6 "), "{fault}: {}", said.stderr);
+        assert!(said.stderr.contains("`bad.Fault` of plugin `bad-passes"), "{fault}: {}", said.stderr);
         golden.check(fault, &portable(&said));
         let function = match *fault {
             "abort" | "panic_twice" | "allocate" => Some("bad_passes::faults::fault"),
@@ -216,7 +218,7 @@ fn a_rewrite_that_panics_or_takes_too_long_names_the_call_and_replays() {
     let note = "note: the rewrite was offered %";
     for (pass, seconds, told) in [
         ("bad.PanicsAtCall", "600.0", "the rule of a careless author (at %"),
-        ("bad.DawdlesAtCall", "1.0", "it took longer than 1.00s, the budget of a pass (at %"),
+        ("bad.DawdlesAtCall", "1.0", "it took longer than 1s, the budget of a pass (at %"),
     ] {
         let output = format!("{pass}.onnx");
         let said = run(pass, &output, seconds);

@@ -367,7 +367,7 @@ fn a_plugin_that_is_only_looked_at_or_tested_is_in_a_sandbox() {
     let here = folder("isolated-tested");
     fs::write(here.join("secret.txt"), "secret").unwrap();
     for command in
-        [&["check"][..], &["install"], &["test", "--only", "prowl.Everything", "--modules", "2", "--budget", "60000"]]
+        [&["check"][..], &["install"], &["test", "--only", "prowl.Everything", "--modules", "2", "--allow", "slow"]]
     {
         let mut run = with_home(&here);
         run.arg("plugin").args(command).arg("--allow-writable-plugins").arg(plugin("prowler"));
