@@ -244,6 +244,11 @@ pub fn some_cases() -> [String; 2] {
     ["--every".to_owned(), every().to_string()]
 }
 
+/// Arguments of the judge for small models: every third, or all of them if `RELAIS_EVERY` is 1.
+pub fn some_models() -> [String; 2] {
+    ["--every".to_owned(), every().min(3).to_string()]
+}
+
 /// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.
 pub fn with_pass(pass: &str, crate_name: &str) -> String {
     format!("--args=--passes {pass} --plugin '{}' --allow-writable-plugins", plugin(crate_name).display())

@@ -23,7 +23,7 @@ fn most_cases() -> usize {
 
 /// Of how many versions of operators one is tried.
 fn step() -> usize {
-    if every() == 1 { 1 } else { 4 }
+    if every() == 1 { 1 } else { 8 }
 }
 
 /// The results of the parts of an operator for a call, by part.

@@ -130,7 +130,7 @@ fn each_passes_its_filetests() {
 fn each_keeps_the_rules_of_all_passes() {
     for example in with_filetests() {
         let mut relais = command();
-        let n_modules = if every() == 1 { "32" } else { "8" };
+        let n_modules = if every() == 1 { "32" } else { "4" };
         relais.args(["plugin", "test", "--modules", n_modules]).arg(library(&example));
         relais.arg("--module").arg(example.join("demo/model.relay"));
         for case in filetests(&example).into_iter().flat_map(|(_, cases)| cases) {
@@ -285,7 +285,7 @@ fn each_is_as_long_as_the_list_says() {
 /// Some of them do, all of them where all cases are requested.
 #[test]
 fn each_passes_its_own_tests() {
-    let step = if every() == 1 { 1 } else { 4 };
+    let step = if every() == 1 { 1 } else { 6 };
     for example in crates().step_by(step) {
         let said = test_crate(&example);
         let n_passed = said.split(" passed").next().and_then(|said| said.rsplit(' ').next()?.parse::<u32>().ok());

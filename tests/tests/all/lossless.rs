@@ -4,7 +4,7 @@
 use relais_tests::{
     cargo_built::plugin,
     cli::{files, folder, quick_folder, relais},
-    venv::{add_large_models, every, judge_models, models, some_cases, with_pass},
+    venv::{add_large_models, every, judge_models, models, some_cases, some_models, with_pass},
 };
 use std::{
     ffi::OsStr,
@@ -44,8 +44,10 @@ macro_rules! for_each_kind {
 fn lossless(args: &[&str], kinds: &[&str]) {
     let mut args: Vec<String> = args.iter().map(ToString::to_string).collect();
     args.extend(kinds.iter().flat_map(|kind| ["--kind".to_owned(), kind.to_string()]));
-    if kinds == ["node"] {
-        args.extend(some_cases());
+    match kinds {
+        ["node"] => args.extend(some_cases()),
+        ["light"] => {}
+        _ => args.extend(some_models()),
     }
     judge_models(&["lossless"], &args.iter().map(String::as_str).collect::<Vec<_>>());
 }

@@ -4,7 +4,7 @@
 use relais_tests::{
     cargo_built::workspace,
     cli::relais,
-    venv::{judge_models, models, some_cases},
+    venv::{judge_models, models, some_cases, some_models},
 };
 use std::ffi::OsStr;
 
@@ -41,7 +41,9 @@ macro_rules! sound {
     ($($name:ident: $($kind:literal)*;)*) => {$(
         #[test]
         fn $name() {
-            judge_models(&["sound"], &[$("--kind", $kind),*]);
+            let some = some_models();
+            let some = some.each_ref().map(String::as_str);
+            judge_models(&["sound"], &[&[$("--kind", $kind),*], &some[..]].concat());
         }
     )*};
 }

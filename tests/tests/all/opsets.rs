@@ -2,7 +2,7 @@
 
 use relais_tests::{
     cli::{files, folder, quick_folder, relais, run_text as run},
-    venv::{judge, judge_models, some_cases},
+    venv::{judge, judge_models, some_cases, some_models},
 };
 use std::{ffi::OsStr, path::Path};
 
@@ -20,7 +20,8 @@ fn the_cases_of_the_onnx_package_mean_the_same_in_others() {
 fn exported_models_mean_the_same_in_others() {
     let kinds = ["--kind", "light", "--kind", "simple", "--kind", "pytorch-operator", "--kind", "pytorch-converted"];
     let targets = ["--target", "8", "--target", "12", "--target", "18", "--target", "24"];
-    println!("{}", judge_models(&["opsets"], &[kinds.as_slice(), &targets].concat()));
+    let some = some_models();
+    println!("{}", judge_models(&["opsets"], &[&kinds[..], &targets, &some.each_ref().map(String::as_str)].concat()));
 }
 
 #[test]
