@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{fmt, path::PathBuf, sync::Arc};
 
-/// After so many loads in this process, a warning says that none of them is ever undone.
+/// The number of loads in this process at which a warning says that none of them is ever undone.
 const MANY: u32 = 64;
 
 /// Why a plugin is not read again.

@@ -313,7 +313,7 @@ impl Process {
         end
     }
 
-    /// What its handler of signals wrote before it died.
+    /// The words that its handler of signals wrote before it died.
     fn told(&self) -> String {
         let mut text = Vec::new();
         let crash = lock(&self.crash);
