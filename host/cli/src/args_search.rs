@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Plugins")]
 pub(crate) struct PluginArgs {
-    /// Use this plugin, too.
+    /// Use this plugin, too: a library, or a file of Python.
     #[arg(long, value_name = "FILE")]
     pub plugin: Vec<PathBuf>,
 

@@ -5,7 +5,7 @@
 use relais_tests::{
     cargo_built::plugin,
     cli::{command, files, folder, relais},
-    venv::program,
+    venv::{package_python, program},
 };
 use std::{
     env, fs,
@@ -268,6 +268,60 @@ fn processes_end_with_the_run_that_started_them() {
         .arg(plugin("quitter"));
     nothing_outlives(isolated.env("RELAIS_TEST_QUIT", "module:sleep"), 1, &here);
     assert!(!here.join("isolated.relay").exists());
+}
+
+/// Runs with all plugins in processes of their own, and one of them a file of Python, that are killed at any moment.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_isolated_run_that_is_killed_leaves_nothing() {
+    let n_kills: usize = env::var("RELAIS_KILLS").ok().map_or(6, |n| n.parse().unwrap());
+    let here = folder("killed-isolated");
+    let plugin = "import relais_onnx as relais\n@relais.register_pass\n\
+                  @relais.function_pass(opt_level=0, name='slow.Wait')\ndef wait(func, mod, ctx):\n    \
+                  import time; time.sleep(0.1)\n";
+    fs::write(here.join("passes.py"), plugin).unwrap();
+    fs::write(here.join("m.relay"), OLD).unwrap();
+    let old = files(&here);
+    let python = package_python();
+    let start = || {
+        let mut run = command();
+        run.current_dir(&here).env("RELAIS_PYTHON", python.get_program());
+        run.args(["run", "m.relay", "-o", "out.relay", "-q", "--no-reproducer", "--isolate", "all"]);
+        run.args(["--allow-writable-plugins", "--plugin", "passes.py", "--passes", "InferType,slow.Wait,FoldConstant"]);
+        run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let began = Instant::now();
+    assert!(start().wait().unwrap().success());
+    let whole = began.elapsed();
+    fs::remove_file(here.join("out.relay")).unwrap();
+    let (mut n_killed, mut n_workers) = (0, 0);
+    for turn in 0..10 * n_kills + 50 {
+        if n_killed == n_kills {
+            break;
+        }
+        let mut run = start();
+        thread::sleep(whole.mul_f64((turn * 37 % 100) as f64 / 100.0));
+        // While it stands still, it starts no other.
+        signal("-STOP", &run);
+        let started = descendants(run.id());
+        signal("-KILL", &run);
+        n_killed += usize::from(!run.wait().unwrap().success());
+        n_workers += started.len();
+        let began = Instant::now();
+        while started.iter().any(|&pid| is_alive(pid)) {
+            assert!(began.elapsed() < Duration::from_secs(2), "a process outlives its host, killed in turn {turn}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let now: Vec<String> = files(&here).into_iter().filter(|name| name != "out.relay").collect();
+        assert_eq!(
+            now.iter().filter(|name| !name.ends_with(".relais-tmp")).collect::<Vec<_>>(),
+            old.iter().collect::<Vec<_>>()
+        );
+        let _ = fs::remove_file(here.join("out.relay"));
+    }
+    assert!(n_killed == n_kills && n_workers > 0, "{n_killed} runs were killed, with {n_workers} processes");
+    assert!(start().wait().unwrap().success());
+    assert_eq!(leftovers(&here), 0, "{:?}", files(&here));
 }
 
 /// A model that takes onnxruntime minutes.
