@@ -102,6 +102,14 @@ fn watched(args: &WatchArgs) -> BTreeSet<PathBuf> {
     let run = &args.run.run;
     let mut all: BTreeSet<PathBuf> = args.run.models.iter().chain(&run.plugins.plugin).cloned().collect();
     all.extend(run.pipeline.rules.iter().cloned());
+    // A program can import those beside it.
+    let programs = run.plugins.plugin.iter().filter(|plugin| is_program(plugin));
+    for folder in programs.filter_map(|program| program.parent()) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let beside = entries.map(|path| path.strip_prefix(".").map_or(path.clone(), Path::to_owned));
+        all.extend(beside.filter(|path| is_program(path)));
+    }
     for folder in &run.plugins.plugin_dir {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         all.extend(entries.filter(|path| path.extension() == Some(OsStr::new(DLL_EXTENSION)) || is_program(path)));

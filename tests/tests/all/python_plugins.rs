@@ -9,7 +9,10 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
+    process::Stdio,
     sync::LazyLock,
+    thread,
+    time::{Duration, Instant},
 };
 
 /// The Python in which the package is.
@@ -303,6 +306,41 @@ fn a_lock_states_the_file_and_the_interpreter() {
     fs::write(here.join("passes.py"), format!("{NEG_NEG}# more\n")).unwrap();
     let said = relais(&here, run).expect_failure().stderr;
     assert!(said.contains("plugin `mine` 1.2.0 is another build"), "{said}");
+}
+
+#[test]
+fn it_is_run_again_when_it_or_a_file_beside_it_changes() {
+    let here =
+        with("watched", &NEG_NEG.replace("lambda op, x: x)", "lambda op, x: new(op, x))\nfrom helper import new"));
+    let helper =
+        |body: &str| fs::write(here.join("helper.py"), format!("def new(op, x):\n    return {body}\n")).unwrap();
+    helper("x");
+    let printed = here.join("printed");
+    let file = fs::File::create(&printed).unwrap();
+    let mut watch = command();
+    watch.current_dir(&here).env("RELAIS_PYTHON", &*PYTHON).args(["watch", "m.relay", "-o", "out.relay"]);
+    watch.args(["--allow-writable-plugins", "--plugin", "passes.py", "--passes", "NegNeg"]);
+    watch.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
+    let mut watch = watch.spawn().unwrap();
+    let said = |part: &str| {
+        let begun = Instant::now();
+        loop {
+            let said = fs::read_to_string(&printed).unwrap();
+            if said.contains(part) {
+                return said;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "`{part}` in: {said}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    said("-- the run ended with status 0");
+    helper("op.Identity(x)");
+    let told = said("+   %b: Tensor[(2), float32] = Identity(%x);");
+    assert!(told.contains("-- changed: `helper.py`"), "{told}");
+    fs::write(here.join("passes.py"), "def f(:").unwrap();
+    said("it cannot be loaded: SyntaxError");
+    watch.kill().unwrap();
+    watch.wait().unwrap();
 }
 
 #[test]
