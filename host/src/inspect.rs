@@ -5,7 +5,8 @@ use crate::{
     pipeline::{EXTENSION_POINTS, PipelineSpec, extension_points},
     plugin::{
         AttrRecord, FoundPlugin, Mover, Needed, Needs, PipelineRecord, Policy, Records, Refusal, described, foreign,
-        is_program, is_same_file, needs, open, own_slice, read_records, reasons, records_of, slices, writable,
+        is_program, is_same_file, needs, open, own_slice, read_records, reasons, records_beside, records_of, slices,
+        writable,
     },
     registry::{Registry, ResolveError},
     words::{and_list, nearest},
@@ -363,7 +364,9 @@ impl Inspection {
         if is_program(&self.path) {
             let described = described(&self.path)?;
             self.format = Some("Python".into());
-            writable(&self.path, policy).into_iter().for_each(|refusal| self.object(refusal));
+            let of_records = records_beside(&self.path);
+            let of_records = of_records.exists().then(|| writable(&of_records, policy)).flatten();
+            writable(&self.path, policy).or(of_records).into_iter().for_each(|refusal| self.object(refusal));
             return described.map(|described| self.describe(described.records)).ok_or(Refusal::Undescribed);
         }
         let cache = open(&self.path)?;

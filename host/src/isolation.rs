@@ -124,6 +124,11 @@ fn readable(from: &Path, value: &str) -> Result<PathBuf, String> {
 }
 
 impl Isolation {
+    /// Whether its process reaches something that a sandbox denies it without settings.
+    pub(crate) fn gives(&self) -> bool {
+        self.sandbox == Sandbox::None || !self.read.is_empty() || !self.env.is_empty()
+    }
+
     /// The settings that are not the usual ones, as TOML.
     pub(crate) fn toml(&self) -> String {
         let Self { memory, pass_seconds, threads, restarts, sandbox, .. } = *self;

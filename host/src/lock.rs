@@ -116,8 +116,9 @@ impl Lock {
         let mut plugins = Vec::new();
         for provider in registry.plugins().filter(|provider| used.contains(&id(provider))) {
             let mut locked = locked(provider)?;
-            if let Some(path) = provider.path().filter(|_| provider.is_program()) {
-                locked.interpreter = report_program(path).map_err(LockError::Program)?.interpreter;
+            if let Some((path, isolation)) = provider.path().zip(provider.isolation()).filter(|_| provider.is_program())
+            {
+                locked.interpreter = report_program(path, isolation).map_err(LockError::Program)?.interpreter;
             }
             plugins.push(locked);
         }

@@ -110,6 +110,7 @@ def rule(
     text_of(text, "a rule")
     named = _conditions(conditions)
     make_args: list[str] = []
+    shown = text
     if replacement is None:
         if where is not None:
             raise TypeError("`where` belongs to a pattern with a function; write `if …` at the end of the rule")
@@ -118,6 +119,7 @@ def rule(
             raise TypeError(f"`replacement` must be callable, not `{type(replacement).__name__}`")
         if "=>" in text:
             raise TypeError("a rule with a function as its right side is a pattern without `=>`")
+        shown = f"{text} => …"
         # The number is a right side that any pattern may have; it is never made.
         text = f"{text} => 0" + (f" if {where}" if where else "")
         (variables,) = _native.rule_variables(text) or [[]]
@@ -131,7 +133,7 @@ def rule(
         _level(opt_level),
         _required(required),
         flag(judge, "`judge`"),
-        inspect.getdoc(replacement) or text if replacement else text,
+        inspect.getdoc(replacement) or shown if replacement else text,
     )
 
 

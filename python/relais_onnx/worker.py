@@ -48,7 +48,7 @@ def load(name: str, path: str, beside: list[str], source: bytes, level: int) -> 
     module = ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
-    code = compile(source, path, "exec")
+    code = compile(source, path, "exec", dont_inherit=True)
     # Tracebacks quote it, though the file may not be read any more.
     text = source.decode(errors="replace")
     linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)

@@ -5,7 +5,11 @@ use crate::{
     log, plugins,
     run::{RunState, within},
 };
-use pyo3::{prelude::*, types::PyBytes};
+use pyo3::{
+    exceptions::{PyModuleNotFoundError, PyPermissionError},
+    prelude::*,
+    types::PyBytes,
+};
 use relais::{
     ir::IRModule,
     pass::{RunCx, RunnablePass},
@@ -62,8 +66,9 @@ impl Language for Interpreter {
             within(&state, load).map_err(|error| failure(py, &error))
         });
         let (version, doc) = loaded.map_err(|error| {
-            PassError::new(format_args!("it cannot be loaded: {}", error.rec().message))
-                .with_note(error.rec().notes.first().map(ToString::to_string).unwrap_or_default())
+            let failed = PassError::new(format_args!("it cannot be loaded: {}", error.rec().message));
+            let failed = error.rec().notes.iter().fold(failed, |failed, note| failed.with_note(note));
+            if error.rec().help.is_empty() { failed } else { failed.help(&error.rec().help) }
         })?;
         let own = OwnItems::now();
         let name = name_of(&own)?;
@@ -163,6 +168,17 @@ fn failure(py: Python<'_>, error: &PyErr) -> PassError {
         py.import("relais_onnx.worker")?.call_method1("traceback_of", (value,))?.extract()
     };
     let failed = PassError::new(message);
+    let failed = match () {
+        () if error.is_instance_of::<PyPermissionError>(py) => failed.help(
+            "it runs in a sandbox: `read` in its settings of isolation lets it read more (`docs/isolation.md`)",
+        ),
+        () if error.is_instance_of::<PyModuleNotFoundError>(py) => failed.help(format_args!(
+            "install it for `{}`, or let `RELAIS_PYTHON` name another Python; beside the file, other files can be imported, and \
+             packages cannot",
+            Interpreter.interpreter()
+        )),
+        () => failed,
+    };
     // Without frames, it would say the same again.
     match traceback() {
         Ok(traceback) if traceback.contains("  File ") => failed.with_note(traceback),

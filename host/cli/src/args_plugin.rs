@@ -79,6 +79,10 @@ pub(crate) struct RecordArgs {
     /// Where the records are written, `-` being standard output; by default there, or beside a plugin in Python.
     #[arg(short, long, value_name = "FILE.h|FILE.passrec")]
     pub output: Option<PathBuf>,
+
+    /// Isolate a plugin in Python like this while it says what it has, such as `read=data`.
+    #[arg(long, value_name = "SETTINGS")]
+    pub isolate: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -9,6 +9,7 @@ use super::{
 };
 use relais::{
     inspect::{Inspection, Objection, inspect},
+    isolation::Isolation,
     plugin::{Discovery, FoundPlugin, OpenPlugin, ProgramReport, Refusal, SearchDir, discover, is_program},
     registry::{Choices, Linked, Registry, report_program},
 };
@@ -99,7 +100,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
         return args.files.iter().try_for_each(|file| open(file, &args.plugins));
     }
     let opening = if args.no_open { Opening::Leave } else { Opening::Try };
-    let all = check_all(&args.files, &args.plugins, opening)?;
+    let all = check_all(&args.files, &args.plugins, opening, &Isolation::default())?;
     if args.json {
         let json: Value = all.iter().map(plugin_report::json).collect();
         terminal::print(&format!("{json:#}\n"))?;
@@ -116,13 +117,18 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
 }
 
 /// Checks files: each alone, against each other, and against the plugins that runs find.
-pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) -> Result<Vec<Checked>, CliError> {
+pub(crate) fn check_all(
+    files: &[PathBuf],
+    args: &PluginArgs,
+    opening: Opening,
+    isolation: &Isolation,
+) -> Result<Vec<Checked>, CliError> {
     let dirs = catalogue::search(args).folders();
     let found = catalogue::find(args)?;
     let mut inspections: Vec<Inspection> = files.iter().map(|file| inspect(file, catalogue::policy(args))).collect();
     let mut reports = BTreeMap::new();
     for inspection in inspections.iter_mut().filter(|it| is_program(&it.path) && opening == Opening::Try) {
-        load(inspection).into_iter().for_each(|report| _ = reports.insert(inspection.path.clone(), report));
+        load(inspection, isolation).into_iter().for_each(|report| _ = reports.insert(inspection.path.clone(), report));
     }
     let is_library = |it: &&mut Inspection| it.is_accepted() && !is_program(&it.path);
     for inspection in inspections.iter_mut().filter(|_| opening == Opening::Try).filter(is_library) {
@@ -153,12 +159,12 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) 
 }
 
 /// Loads a program in its process, unless it is refused anyway, and compares what it has with its records.
-fn load(inspection: &mut Inspection) -> Option<ProgramReport> {
+fn load(inspection: &mut Inspection, isolation: &Isolation) -> Option<ProgramReport> {
     let undescribed = Objection::Refused(Refusal::Undescribed);
     if inspection.objections.iter().any(|objection| objection.is_refusal() && *objection != undescribed) {
         return None;
     }
-    match report_program(&inspection.path) {
+    match report_program(&inspection.path, isolation) {
         Ok(report) => {
             match &inspection.records {
                 None => inspection.describe(report.described.records.clone()),

@@ -4,7 +4,7 @@ use super::{
     args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
     catalogue,
     plugin_check::{Opening, as_found, check_all},
-    plugin_record::of_program,
+    plugin_record::{of_program, settings},
     plugin_report::needs_text,
     terminal::{self, CliError},
 };
@@ -30,12 +30,12 @@ use std::{
 /// Installs plugins: all of them, or none when one is refused.
 pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
     let folder = user_dir()?;
-    let isolation = args.isolate.as_deref().map(str::parse::<Isolation>).transpose();
-    let isolation = isolation.map_err(|why| CliError::usage(format!("`--isolate`: {why}")))?;
+    let isolated = settings(args.isolate.as_deref())?;
+    let isolation = args.isolate.as_ref().map(|_| isolated.clone());
     if isolation.is_some() && !cfg!(target_os = "linux") {
         return Err(CliError::new("isolated plugins are supported on Linux alone"));
     }
-    let all = check_all(&args.files, &args.plugins, Opening::Try)?;
+    let all = check_all(&args.files, &args.plugins, Opening::Try, &isolated)?;
     let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf)> = Vec::new();
     for checked in &all {
         let inspection = &checked.inspection;
@@ -62,7 +62,7 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         inspection.objections.iter().filter(is_old).for_each(terminal::warn);
         let old = target.exists().then(|| inspect(&target, Policy::default()));
         let description = match is_program(&inspection.path) {
-            true => Some(of_program(&inspection.path)?),
+            true => Some(of_program(&inspection.path, &isolated)?),
             false => None,
         };
         copy(&inspection.path, &target, isolation.as_ref(), description.as_deref())?;

@@ -3,6 +3,7 @@
 use super::{args_plugin::RecordArgs, terminal::CliError};
 use relais::{
     files::Existing,
+    isolation::Isolation,
     plugin::{describe, is_program, records_beside},
     registry::report_program,
 };
@@ -19,15 +20,22 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), CliError> {
     let mut outputs = Outputs::default();
     let destination = outputs.add("records", args.output.as_ref().unwrap_or(&usual), Existing::Replace)?;
     outputs.spare("the description", [args.file.as_path()])?;
-    let out = if is_program { of_program(&args.file)? } else { as_c(&args.file)? };
+    let isolation = settings(args.isolate.as_deref())?;
+    let out = if is_program { of_program(&args.file, &isolation)? } else { as_c(&args.file)? };
     let written = destination.write(|file| file.write_all(out.as_bytes()));
     written.map_err(|error| NotWritten::File("records", error).into())
 }
 
 /// The file of records beside a program, which says itself what it has.
-pub(crate) fn of_program(file: &Path) -> Result<String, CliError> {
-    let report = report_program(file).map_err(|error| CliError::new(&error))?;
+pub(crate) fn of_program(file: &Path, isolation: &Isolation) -> Result<String, CliError> {
+    let report = report_program(file, isolation).map_err(|error| CliError::new(&error))?;
     Ok(format!("# The records of `{}`, written by `relais plugin record`.\n{}", name_of(file), report.text))
+}
+
+/// Settings of isolation, as an argument has them.
+pub(crate) fn settings(text: Option<&str>) -> Result<Isolation, CliError> {
+    let isolation = text.map(str::parse::<Isolation>).transpose();
+    Ok(isolation.map_err(|why| CliError::usage(format!("`--isolate`: {why}")))?.unwrap_or_default())
 }
 
 fn name_of(file: &Path) -> String {

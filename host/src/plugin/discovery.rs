@@ -142,6 +142,8 @@ pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discov
 enum Wanted {
     /// It is in a folder.
     InScan,
+    /// It is in the user's own folder.
+    Installed,
     /// The user named it.
     ByName,
 }
@@ -179,7 +181,8 @@ impl Search {
             return self.refuse(&dir.path, None, refusal);
         }
         files.sort();
-        files.iter().for_each(|file| self.file(file, Wanted::InScan));
+        let wanted = if dir.origin == Origin::User { Wanted::Installed } else { Wanted::InScan };
+        files.iter().for_each(|file| self.file(file, wanted));
     }
 
     fn file(&mut self, path: &Path, wanted: Wanted) {
@@ -200,7 +203,7 @@ impl Search {
         }
         let section = match read_section(path) {
             Ok(section) => section,
-            Err(Refusal::NoRecords) if wanted == Wanted::InScan => return,
+            Err(Refusal::NoRecords) if wanted != Wanted::ByName => return,
             Err(refusal) => return self.refuse(path, None, refusal),
         };
         let records = match read_records(&section) {
@@ -238,16 +241,26 @@ impl Search {
     }
 
     fn program(&mut self, path: &Path, real: Option<&Path>, wanted: Wanted) {
+        let is_installed = wanted == Wanted::Installed;
         let described = match described(path) {
             Ok(described) => described,
             Err(refusal) => return self.refuse(path, None, refusal),
         };
-        let beside = described.as_ref().map(|_| records_beside(path));
+        let beside = [described.as_ref().map(|_| records_beside(path)), Some(isolation::beside(path))];
+        let beside: Vec<PathBuf> = beside.into_iter().flatten().filter(|beside| beside.exists()).collect();
         let refusal = self.writers.as_mut().and_then(|writers| {
-            let of_beside = |beside: &PathBuf| writers.of_file(beside, beside.canonicalize().ok().as_deref());
-            beside.as_ref().and_then(of_beside).or_else(|| writers.of_file(path, real))
+            let mut of_beside = |beside: &PathBuf| writers.of_file(beside, beside.canonicalize().ok().as_deref());
+            beside.iter().find_map(&mut of_beside).or_else(|| writers.of_file(path, real))
         });
-        let isolation = isolation::demanded(path).map_err(|why| Refusal::Isolation { why });
+        let isolation = isolation::demanded(path).and_then(|isolation| match isolation {
+            // It came with the program, which is in a sandbox otherwise.
+            Some(isolation) if isolation.gives() && !is_installed => Err(format!(
+                "`{}` gives it what a sandbox denies, and is not in the folder of installed plugins",
+                isolation::beside(path).display()
+            )),
+            isolation => Ok(isolation),
+        });
+        let isolation = isolation.map_err(|why| Refusal::Isolation { why });
         let isolation = match refusal.map_or(isolation, Err) {
             Ok(isolation) => isolation,
             Err(refusal) => return self.refuse(path, described.map(|it| it.records), refusal),

@@ -8,7 +8,8 @@ use super::{
     verdict::{Refusal, judge},
 };
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -74,6 +75,12 @@ pub fn records_beside(program: &Path) -> PathBuf {
     program.with_extension(RECORDS)
 }
 
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(path)?.take(MOST_DESCRIBED).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// The contents of a program according to the file beside it; `None` without that file.
 ///
 /// # Errors
@@ -86,10 +93,12 @@ pub(crate) fn described(program: &Path) -> Result<Option<Described>, Refusal> {
     let text = match beside.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(&error)),
-        Ok(metadata) if metadata.len() > MOST_DESCRIBED => {
-            return Err(Refusal::Description { why: format!("`{}` is too large for one", beside.display()) });
+        Ok(metadata) if !metadata.is_file() || metadata.len() > MOST_DESCRIBED => {
+            let why = format!("`{}` is not a file, or is too large", beside.display());
+            return Err(Refusal::Description { why });
         }
-        Ok(_) => fs::read_to_string(&beside).map_err(|error| unreadable(&error))?,
+        Ok(_) => read(&beside)
+            .map_err(|error| Refusal::Description { why: format!("`{}` cannot be read: {error}", beside.display()) })?,
     };
     let described = Described::read(&text).map_err(|refusal| match refusal {
         Refusal::Description { why } => Refusal::Description { why: format!("`{}`:{why}", beside.display()) },

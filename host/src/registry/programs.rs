@@ -8,12 +8,12 @@ use crate::{
 use relais_plugin_api::diagnostics::PassError;
 use std::path::Path;
 
-/// Loads a program in a process of its own, which says what it has.
+/// Loads a program in a process of its own, isolated like that, which says what it has.
 ///
 /// # Errors
 /// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
-pub fn report_program(path: &Path) -> Result<ProgramReport, PassError> {
-    describe_program(path, &Isolation::default())
+pub fn report_program(path: &Path, isolation: &Isolation) -> Result<ProgramReport, PassError> {
+    describe_program(path, isolation)
 }
 
 /// The same with the programs that had no file of records beside them: each is loaded in a process of its own, which says

@@ -3,7 +3,7 @@
 use super::{Server, arranged, enter_sandbox, linked, path};
 use crate::{
     pass::RunnablePass,
-    plugin::{Policy, WritableFiles, discover, is_program, sha256_of_bytes},
+    plugin::{Policy, WritableFiles, discover, is_program, sha256_of_bytes, writable},
     registry::{Choices, Registry},
     worker::{Message, kind, tag},
 };
@@ -58,12 +58,15 @@ pub trait Program: Send + Sync {
     fn create(&self, name: &str, options: Value) -> Result<Arc<dyn RunnablePass>, PassError>;
 }
 
-/// The other programs in the folder of one.
+/// The other programs in the folder of one, except those that other users may write.
 fn files_beside(file: &Path) -> Vec<PathBuf> {
     let folder = std::path::absolute(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
     let entries = folder.and_then(|folder| folder.read_dir().ok()).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|other| is_program(other) && other.file_name() != file.file_name());
+    // A link may lead anywhere, and others may write what they like.
+    let is_whole = |other: &Path| other.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    files.retain(|other| is_program(other) && other.file_name() != file.file_name() && is_whole(other));
+    files.retain(|other| writable(other, Policy::default()).is_none());
     files.sort();
     files
 }
@@ -99,7 +102,7 @@ impl Server {
             opened = opened.with(tag::READ, folder.as_os_str().as_encoded_bytes());
         }
         let beside = files_beside(&file);
-        let files = [files, beside.clone()].concat();
+        let files = [files, vec![file.clone()], beside.clone()].concat();
         let sandbox = enter_sandbox(&message, &name, &files, Some(reads))?;
         let loaded = language.load(Loading { path: &file, source, sha256, beside, registry: registry.clone() });
         if let Some(sandbox) = sandbox {

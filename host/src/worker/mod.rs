@@ -45,7 +45,7 @@ pub(crate) use {
 
 use crate::{
     isolation::Isolation,
-    plugin::{Described, DropFaults, ProgramReport},
+    plugin::{Described, DropFaults, ProgramReport, sha256_of},
 };
 use relais_plugin_api::diagnostics::PassError;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
 pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<ProgramReport, PassError> {
+    let unreadable = |error| PassError::new(format_args!("`{}` cannot be read: {error}", program.display()));
+    let sha256 = sha256_of(program).map_err(unreadable)?;
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let spec = WorkerSpec {
         plugin: name,
         file: Some(program.to_owned()),
         program: Some(None),
         interpreter: None,
-        sha256: None,
+        sha256: Some(sha256.clone()),
         files: vec![program.to_owned()],
         is_linked: true,
         target: String::new(),
@@ -69,7 +71,11 @@ pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<
         isolation: isolation.clone(),
         faults: DropFaults::default(),
     };
-    description(&spec)
+    let report = description(&spec)?;
+    match report.described.sha256 == sha256 {
+        true => Ok(report),
+        false => Err(PassError::new("its process describes another file")),
+    }
 }
 
 /// The plugin that a worker opens, and everything that it may use.

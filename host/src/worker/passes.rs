@@ -215,9 +215,18 @@ impl AwayPass {
             Given::Module(_) => false,
         };
         let is_confined = self.worker.spec.isolation.sandbox != Sandbox::None;
-        let logged = Logged::default();
-        let mut turn =
-            Turn { call, given, sent: Vec::new(), is_prim_func, is_confined, logged, n_said: 0, bytes_said: 0 };
+        let (is_program, logged) = (self.worker.spec.program.is_some(), Logged::default());
+        let mut turn = Turn {
+            call,
+            given,
+            sent: Vec::new(),
+            is_prim_func,
+            is_confined,
+            is_program,
+            logged,
+            n_said: 0,
+            bytes_said: 0,
+        };
         let result = held.lane().and_then(|lane| turn.take(message, lane, &mut watch));
         let message = result.map_err(|error| {
             let end = process.end(&error);
@@ -353,6 +362,8 @@ struct Turn<'a, 'b> {
     is_prim_func: bool,
     /// Whether its process is in a sandbox.
     is_confined: bool,
+    /// Whether its plugin is a program.
+    is_program: bool,
     logged: Logged,
     n_said: usize,
     bytes_said: usize,
@@ -414,6 +425,10 @@ impl Turn<'_, '_> {
             kind::ASK_MODULE => {
                 let ship = lane.exchange.ship_module(call.module());
                 return Ok(Some((answer, ship)));
+            }
+            // It runs passes of others itself.
+            kind::GET_PASS | kind::RUN_PASS | kind::ENTER | kind::LEAVE if self.is_program => {
+                return Err(LaneError::Broken(format!("it sent a message of kind {}", message.kind)));
             }
             kind::GET_PASS => match call.get_pass(message.text(tag::NAME), message.bytes(tag::BYTES)) {
                 Ok(number) => answer.number(tag::NUMBER, number.into()),

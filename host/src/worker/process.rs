@@ -45,6 +45,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long it may take to start and to open the plugin.
 const START: Duration = Duration::from_secs(60);
 
+/// Which Python is used.
+const PYTHON: &str = "`RELAIS_PYTHON` names a Python in which `relais-onnx` is installed";
+
 /// A process that runs, or has.
 pub(crate) struct Process {
     pub generation: u64,
@@ -119,7 +122,11 @@ impl Process {
     /// Starts a worker, and returns it with its answer.
     fn opened(spec: &WorkerSpec, generation: u64) -> Result<(Arc<Self>, Message), PassError> {
         let not_started = |error: io::Error| {
-            PassError::new(format_args!("the process of plugin `{}` cannot be started: {error}", spec.plugin))
+            let message = format_args!("the process of plugin `{}` cannot be started: {error}", spec.plugin);
+            match spec.program.is_some() {
+                true => PassError::new(message).help(PYTHON),
+                false => PassError::new(message),
+            }
         };
         let (ours, theirs) = UnixStream::pair().map_err(not_started)?;
         let (said, says) = io::pipe().map_err(not_started)?;
@@ -133,7 +140,8 @@ impl Process {
         if let Some(threads) = spec.isolation.threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }
-        let child = spawn(command).map_err(not_started)?;
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = spawn(command).map_err(|error| not_started(io::Error::other(format!("`{program}`: {error}"))))?;
         let memory = spec.isolation.memory.unwrap_or_else(usual_memory);
         let most = if spec.program.is_some() { MOST_DESCRIBED } else { MOST_SAID as u64 };
         let control = Lane::new(ours, Files::Refused, most).map_err(not_started)?;
@@ -223,7 +231,7 @@ impl Process {
                 let error = end.error(&format!("the process of plugin `{}` ended while it was opened", spec.plugin));
                 let lacks_package = |line: &String| line.contains("No module named") && line.contains("relais_onnx");
                 Err(match spec.program.is_some() && end.lines.iter().any(lacks_package) {
-                    true => error.help("`RELAIS_PYTHON` names a Python in which `relais-onnx` is installed"),
+                    true => error.help(PYTHON),
                     false => error,
                 })
             }

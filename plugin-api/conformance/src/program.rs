@@ -56,8 +56,13 @@ pub fn python(program: &Path) -> io::Result<Command> {
 /// As for [`command`].
 pub fn python_worker(program: &Path) -> io::Result<Command> {
     let mut command = command(program)?;
+    // No variable counts but that by which sets have the same order each time.
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PYTHON")) {
+        command.env_remove(name);
+    }
+    command.env("PYTHONHASHSEED", "0");
     // It writes no compiled files, and what a plugin prints comes at once.
-    command.args(["-I", "-B", "-u", "-m", "relais_onnx.worker"]);
+    command.args(["-P", "-s", "-B", "-u", "-m", "relais_onnx.worker"]);
     Ok(command)
 }
 

@@ -11,7 +11,7 @@ use relais_graph as _;
 
 use onnx_common::Forget;
 use relais::{
-    ir::{Blob, IRModule, equal, verify},
+    ir::{Blob, FaultCode, IRModule, equal, verify},
     onnx::{self, ReadOptions},
     pipeline::{Disk, Files, PipelineSpec, Style},
     plugin::{read_records, section_of},
@@ -158,7 +158,9 @@ def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%z) #[opset = {"":
     match exchange.module_back(&bytes, (&MODULE, &sent), |_| {}) {
         Err(error) => assert!(!error.to_string().is_empty()),
         Ok(module) => {
-            assert_sound(&module);
+            // Whether a pass took away what others call is the manager's question, as for a pass in this process.
+            let faults = verify(&module).into_iter().find(|fault| fault.code != FaultCode::UnknownGlobal);
+            assert!(faults.is_none(), "{}", faults.expect("there is one"));
             let again = exchange.ship_module(&module);
             let again =
                 exchange.module(&again).unwrap_or_else(|error| panic!("what came back does not cross: {error}"));

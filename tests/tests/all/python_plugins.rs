@@ -8,6 +8,7 @@ use relais_tests::{
 use std::{
     ffi::OsStr,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Stdio,
     sync::LazyLock,
@@ -215,7 +216,7 @@ const HARMFUL: [(&str, &str); 12] = [
     ("import ctypes; ctypes.string_at(64)", "failed: its process died: SIGSEGV at address 0x40"),
     ("while True: pass", "failed: it took longer than 1 s, and its process was ended"),
     ("bytearray(1 << 40)", "failed: MemoryError"),
-    ("open('passes.py')", "failed: PermissionError: [Errno 13] Permission denied: 'passes.py'"),
+    ("open('m.relay')", "failed: PermissionError: [Errno 13] Permission denied: 'm.relay'"),
     ("open('/tmp/new', 'w')", "failed: PermissionError: [Errno "),
     ("import socket; socket.socket()", "failed: PermissionError: [Errno 1] Operation not permitted"),
     ("import os; os.fork()", "failed: PermissionError: [Errno 1] Operation not permitted"),
@@ -266,9 +267,42 @@ fn files_beside_it_can_be_imported_and_nothing_else_of_its_folder_read() {
                   raise ValueError('it can be read')\n";
     fs::write(here.join("helper.py"), helper).unwrap();
     run_passes(&here, "NegNeg", &[]).expect_success();
-    fs::write(here.join("passes.py.isolate"), "read=.\n").unwrap();
+    // Neither does a link to another file.
+    fs::write(here.join("secret"), "raise ValueError('it can be read')").unwrap();
+    symlink("secret", here.join("linked.py")).unwrap();
+    fs::write(here.join("passes.py"), format!("{NEG_NEG}import linked\n")).unwrap();
     let said = run_passes(&here, "NegNeg", &[]).expect_failure().stderr;
-    assert!(said.contains("ValueError: it can be read") && said.contains("line 9, in use"), "{said}");
+    assert!(said.contains("No module named 'linked'") && said.contains("`RELAIS_PYTHON` name another"), "{said}");
+}
+
+#[test]
+fn it_reads_more_where_its_user_says_so() {
+    let here = with("reads", &format!("{NEG_NEG}open('m.relay').close()\nprint(hash('a'))\n"));
+    let said = run_passes(&here, "NegNeg", &[]).expect_failure().stderr;
+    assert!(
+        said.contains("PermissionError") && said.contains("help: it runs in a sandbox: `read` in its settings"),
+        "{said}"
+    );
+    // A file that came with the plugin gives it nothing.
+    let beside = here.join("passes.py.isolate");
+    fs::write(&beside, "read=.\n").unwrap();
+    let said = run_passes(&here, "NegNeg", &[]).expect_failure().stderr;
+    assert!(said.contains("gives it what a sandbox denies, and is not in the folder of installed plugins"), "{said}");
+    fs::write(&beside, "pass-seconds=60\n").unwrap();
+    assert!(run_passes(&here, "NegNeg", &[]).expect_failure().stderr.contains("PermissionError"), "it limits it");
+    fs::remove_file(&beside).unwrap();
+    relais(&here, ["plugin", "record", "passes.py", "--isolate", "read=m.relay"]).expect_success();
+    let said = run_passes(&here, "NegNeg", &["--isolate", "mine:read=m.relay"]).expect_success().stderr;
+    // Sets have one order in all runs.
+    let again = run_passes(&here, "NegNeg", &["--isolate", "mine:read=m.relay"]).expect_success().stderr;
+    assert!(said == again && said.trim().parse::<i64>().is_ok(), "{said} {again}");
+    fs::remove_file(here.join("passes.passrec")).unwrap();
+    assert!(
+        relais(&here, ["plugin", "install", "passes.py"]).expect_failure().stderr.contains("PermissionError"),
+        "no"
+    );
+    relais(&here, ["plugin", "install", "passes.py", "--isolate=read=m.relay"]).expect_success();
+    relais(&here, ["run", "m.relay", "-o", "out.relay", "--passes", "mine.NegNeg"]).expect_success();
 }
 
 #[test]
