@@ -5,7 +5,7 @@
 use crate::{
     pipeline::{Faults, Outline, Pipeline, PipelineSpec, ResolvedStep},
     plugin::{PluginRecord, sha256_of, sha256_of_bytes},
-    registry::{Provider, Registry, report_program},
+    registry::{Beside, Provider, Registry, report_program},
 };
 use relais_plugin_api::{
     boundary::record::{BOUNDARY, TARGET},
@@ -118,7 +118,8 @@ impl Lock {
             let mut locked = locked(provider)?;
             if let Some((path, isolation)) = provider.path().zip(provider.isolation()).filter(|_| provider.is_program())
             {
-                locked.interpreter = report_program(path, isolation).map_err(LockError::Program)?.interpreter;
+                locked.interpreter =
+                    report_program(path, isolation, Beside::Imported).map_err(LockError::Program)?.interpreter;
             }
             plugins.push(locked);
         }

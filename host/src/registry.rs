@@ -6,6 +6,7 @@ mod operators;
 mod programs;
 mod provider;
 
+pub use crate::worker::Beside;
 pub use error::{Conflict, CreateError, Named, ResolveError};
 pub use operators::qualified;
 pub use programs::{described, report_program};

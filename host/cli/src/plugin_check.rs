@@ -11,7 +11,7 @@ use relais::{
     inspect::{Inspection, Objection, inspect},
     isolation::Isolation,
     plugin::{Discovery, FoundPlugin, OpenPlugin, ProgramReport, Refusal, SearchDir, discover, is_program},
-    registry::{Choices, Linked, Registry, report_program},
+    registry::{Beside, Choices, Linked, Registry, report_program},
 };
 use relais_conformance::program;
 use serde_json::Value;
@@ -164,7 +164,7 @@ fn load(inspection: &mut Inspection, isolation: &Isolation) -> Option<ProgramRep
     if inspection.objections.iter().any(|objection| objection.is_refusal() && *objection != undescribed) {
         return None;
     }
-    match report_program(&inspection.path, isolation) {
+    match report_program(&inspection.path, isolation, Beside::Imported) {
         Ok(report) => {
             match &inspection.records {
                 None => inspection.describe(report.described.records.clone()),

@@ -14,7 +14,7 @@ use relais::{
     isolation::{Isolation, beside},
     pass::Candidate,
     plugin::{PluginRecord, Policy, is_program, records_beside},
-    registry::{Choices, Linked, Registry},
+    registry::{Beside, Choices, Linked, Registry},
     table::table,
     words::{nearest, or_list},
 };
@@ -62,7 +62,8 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         inspection.objections.iter().filter(is_old).for_each(terminal::warn);
         let old = target.exists().then(|| inspect(&target, Policy::default()));
         let description = match is_program(&inspection.path) {
-            true => Some(of_program(&inspection.path, &isolated)?),
+            // It is copied without the files beside it.
+            true => Some(of_program(&inspection.path, &isolated, Beside::Left)?),
             false => None,
         };
         copy(&inspection.path, &target, isolation.as_ref(), description.as_deref())?;

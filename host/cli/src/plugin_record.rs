@@ -5,7 +5,7 @@ use relais::{
     files::Existing,
     isolation::Isolation,
     plugin::{describe, is_program, records_beside},
-    registry::report_program,
+    registry::{Beside, report_program},
 };
 use relais_session::{Outputs, model::NotWritten};
 use std::{fmt::Write, path::Path};
@@ -21,14 +21,14 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), CliError> {
     let destination = outputs.add("records", args.output.as_ref().unwrap_or(&usual), Existing::Replace)?;
     outputs.spare("the description", [args.file.as_path()])?;
     let isolation = settings(args.isolate.as_deref())?;
-    let out = if is_program { of_program(&args.file, &isolation)? } else { as_c(&args.file)? };
+    let out = if is_program { of_program(&args.file, &isolation, Beside::Imported)? } else { as_c(&args.file)? };
     let written = destination.write(|file| file.write_all(out.as_bytes()));
     written.map_err(|error| NotWritten::File("records", error).into())
 }
 
 /// The file of records beside a program, which says itself what it has.
-pub(crate) fn of_program(file: &Path, isolation: &Isolation) -> Result<String, CliError> {
-    let report = report_program(file, isolation).map_err(|error| CliError::new(&error))?;
+pub(crate) fn of_program(file: &Path, isolation: &Isolation, beside: Beside) -> Result<String, CliError> {
+    let report = report_program(file, isolation, beside).map_err(|error| CliError::new(&error))?;
     Ok(format!("# The records of `{}`, written by `relais plugin record`.\n{}", name_of(file), report.text))
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     isolation::Isolation,
     plugin::{Discovery, FoundPlugin, FoundProgram, ProgramReport, Refusal, RefusedPlugin},
-    worker::describe_program,
+    worker::{Beside, describe_program},
 };
 use relais_plugin_api::diagnostics::PassError;
 use std::path::Path;
@@ -12,15 +12,15 @@ use std::path::Path;
 ///
 /// # Errors
 /// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
-pub fn report_program(path: &Path, isolation: &Isolation) -> Result<ProgramReport, PassError> {
-    describe_program(path, isolation)
+pub fn report_program(path: &Path, isolation: &Isolation, beside: Beside) -> Result<ProgramReport, PassError> {
+    describe_program(path, isolation, beside)
 }
 
 /// The same with the programs that had no file of records beside them: each is loaded in a process of its own, which says
 /// what it has.
 pub fn described(mut found: Discovery) -> Discovery {
     for FoundProgram { path, is_named, isolation } in std::mem::take(&mut found.programs) {
-        match describe_program(&path, &isolation.clone().unwrap_or_default()) {
+        match describe_program(&path, &isolation.clone().unwrap_or_default(), Beside::Imported) {
             Ok(ProgramReport { described, .. }) => found.plugins.push(FoundPlugin {
                 path,
                 records: described.records,

@@ -8,7 +8,7 @@ use crate::{
         Close, Described, DropFaults, FoundPlugin, Made, OWN_PLUGINS, OpenPlugin, PluginRecord, Records, Refusal,
         Running,
     },
-    worker::{Worker, WorkerSpec},
+    worker::{Beside, Worker, WorkerSpec},
 };
 use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
 use std::{
@@ -183,6 +183,7 @@ impl Provider {
             file: self.path().map(Path::to_owned),
             sha256: self.sha256.get().cloned(),
             interpreter: self.interpreter.get().cloned(),
+            beside: Beside::Imported,
             program: program.map(Some),
             files: around.files.clone(),
             is_linked: around.is_linked,

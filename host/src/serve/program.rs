@@ -101,7 +101,7 @@ impl Server {
         for folder in &reads {
             opened = opened.with(tag::READ, folder.as_os_str().as_encoded_bytes());
         }
-        let beside = files_beside(&file);
+        let beside = if message.has(tag::ALONE) { Vec::new() } else { files_beside(&file) };
         let files = [files, vec![file.clone()], beside.clone()].concat();
         let sandbox = enter_sandbox(&message, &name, &files, Some(reads))?;
         let loaded = language.load(Loading { path: &file, source, sha256, beside, registry: registry.clone() });

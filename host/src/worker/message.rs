@@ -205,6 +205,8 @@ pub mod tag {
     pub const NARROW: u16 = 38;
     /// A list of 64-bit numbers, likewise.
     pub const WIDE: u16 = 39;
+    /// Whether a program is loaded without the files beside it.
+    pub const ALONE: u16 = 40;
 }
 
 /// The most bytes of fields that are read.

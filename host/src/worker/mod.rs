@@ -54,7 +54,11 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Returns an error if the process cannot be started, the program cannot be loaded, or this host cannot use what it has.
-pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<ProgramReport, PassError> {
+pub(crate) fn describe_program(
+    program: &Path,
+    isolation: &Isolation,
+    beside: Beside,
+) -> Result<ProgramReport, PassError> {
     let unreadable = |error| PassError::new(format_args!("`{}` cannot be read: {error}", program.display()));
     let sha256 = sha256_of(program).map_err(unreadable)?;
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -63,6 +67,7 @@ pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<
         file: Some(program.to_owned()),
         program: Some(None),
         interpreter: None,
+        beside,
         sha256: Some(sha256.clone()),
         files: vec![program.to_owned()],
         is_linked: true,
@@ -78,6 +83,15 @@ pub(crate) fn describe_program(program: &Path, isolation: &Isolation) -> Result<
     }
 }
 
+/// Whether a program can import the files beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// It can.
+    Imported,
+    /// It cannot, as when it is copied elsewhere.
+    Left,
+}
+
 /// The plugin that a worker opens, and everything that it may use.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers"))]
 pub(crate) struct WorkerSpec {
@@ -87,6 +101,8 @@ pub(crate) struct WorkerSpec {
     pub file: Option<PathBuf>,
     /// If its file is a program, the records that its process has to agree with; inner none if they are not known yet.
     pub program: Option<Option<Described>>,
+    /// Whether a program can import the files beside it.
+    pub beside: Beside,
     /// The version that its interpreter must have.
     pub interpreter: Option<String>,
     /// The SHA-256 that its file must have.

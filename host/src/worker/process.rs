@@ -1,7 +1,7 @@
 //! The process of a worker, from its start to its end.
 
 use super::{
-    WorkerSpec,
+    Beside, WorkerSpec,
     lane::{Files, Lane, LaneError},
     message::{LOST, Message, PROTOCOL, kind, sandbox, tag},
 };
@@ -182,6 +182,9 @@ impl Process {
         }
         if let Some(sha256) = &spec.sha256 {
             open = open.with(tag::SHA256, sha256.as_bytes());
+        }
+        if spec.beside == Beside::Left {
+            open = open.number(tag::ALONE, 1);
         }
         if let Some(interpreter) = &spec.interpreter {
             open = open.with(tag::TEXT, interpreter.as_bytes());

@@ -322,6 +322,13 @@ fn it_is_checked_installed_and_removed() {
     assert!(listed.contains("mine    1.2.0"), "{listed}");
     relais(&here, ["plugin", "remove", "mine"]).expect_success();
     assert_eq!(files(&here.join("home/plugins")), [""; 0]);
+    // It is installed alone.
+    fs::write(here.join("helper.py"), "").unwrap();
+    fs::write(here.join("passes.py"), format!("import helper\n{NEG_NEG}")).unwrap();
+    run_passes(&here, "NegNeg", &[]).expect_success();
+    let said = relais(&here, ["plugin", "install", "passes.py"]).expect_failure().stderr;
+    assert!(said.contains("No module named 'helper'"), "{said}");
+    assert_eq!(files(&here.join("home/plugins")), [""; 0]);
 }
 
 #[test]
