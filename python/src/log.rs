@@ -82,6 +82,7 @@ fn push(line: Line) {
 static IS_WORKER: AtomicBool = AtomicBool::new(false);
 
 /// From now on, records go to the host that this process serves.
+#[cfg(target_os = "linux")]
 pub(crate) fn to_host() {
     IS_WORKER.store(true, Ordering::Relaxed);
 }
@@ -95,6 +96,7 @@ fn to_host_at(level: Level, target: &str, message: &str) {
 fn to_host_at(_: Level, _: &str, _: &str) {}
 
 /// Hands a record of Python's log to the host.
+#[cfg(target_os = "linux")]
 pub(crate) fn of_python(level: i64, name: &str, message: &str) {
     let level = match level {
         ..=5 => Level::Trace,
@@ -109,6 +111,7 @@ pub(crate) fn of_python(level: i64, name: &str, message: &str) {
 }
 
 /// The level in Python from which on records are wanted.
+#[cfg(target_os = "linux")]
 pub(crate) fn lowest() -> u8 {
     ::log::max_level().to_level().map_or(50, number)
 }

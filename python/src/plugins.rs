@@ -35,6 +35,7 @@ fn look(search: &Search) -> Result<&'static Registry, Error> {
 }
 
 /// From now on, the plugins of this registry are those of the process.
+#[cfg(target_os = "linux")]
 pub(crate) fn use_alone(registry: Registry) -> &'static Registry {
     let registry = Box::leak(Box::new(registry));
     let mut found = found();
