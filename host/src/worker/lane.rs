@@ -199,7 +199,7 @@ impl Lane {
                     let len = field.u64().ok().and_then(|len| usize::try_from(len).ok()).ok_or_else(broken)?;
                     // Nothing else has results, and those of a call fit into the memory of a process.
                     let is_result = self.files == Files::Taken || matches!(about, kind::DONE | kind::RUN_PASS);
-                    self.kept = self.kept.saturating_add(len as u64 + OF_BLOB);
+                    self.kept = self.kept.saturating_add((len as u64).saturating_add(OF_BLOB));
                     if !is_result || self.kept > self.most.saturating_mul(2) {
                         return Err(LaneError::Broken(format!("it sent {} bytes of tensors", self.kept)));
                     }
