@@ -132,7 +132,7 @@ impl Program for Served {
     }
 }
 
-/// A pass of such a file, with options.
+/// A pass of a file of Python, with options.
 struct ServedPass {
     pass: Pass,
     own: Arc<Registered>,

@@ -36,7 +36,7 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         return Err(CliError::new("isolated plugins are supported on Linux alone"));
     }
     let all = check_all(&args.files, &args.plugins, Opening::Try, &isolated)?;
-    let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf)> = Vec::new();
+    let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf, Option<String>)> = Vec::new();
     for checked in &all {
         let inspection = &checked.inspection;
         let records = inspection.records.as_ref().filter(|_| !is_refused(inspection));
@@ -44,28 +44,28 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         let name = &records.plugin.name;
         let target = if is_program(&inspection.path) { program_name(name) } else { file_name(name) };
         let target = folder.join(target);
-        if let Some((first, ..)) = wanted.iter().find(|(.., other)| *other == target) {
+        if let Some((first, ..)) = wanted.iter().find(|(_, _, other, _)| *other == target) {
             let (first, second) = (first.path.display(), inspection.path.display());
             return Err(CliError::new(format!("`{first}` and `{second}` are both plugin `{name}`"))
                 .help("name the one to install"));
         }
-        wanted.push((inspection, &records.plugin, target));
+        let description = match is_program(&inspection.path) {
+            // It is copied without the files beside it.
+            true => Some(of_program(&inspection.path, &isolated, Beside::Left)?),
+            false => None,
+        };
+        wanted.push((inspection, &records.plugin, target, description));
     }
     make_folder(&folder)?;
     let mut others = catalogue::find(&args.plugins)?;
-    let names: Vec<String> = wanted.iter().map(|(_, plugin, _)| plugin.name.clone()).collect();
-    for (inspection, plugin, target) in wanted {
+    let names: Vec<String> = wanted.iter().map(|(_, plugin, ..)| plugin.name.clone()).collect();
+    for (inspection, plugin, target, description) in wanted {
         let is_old = |objection: &&Objection| match objection {
             Objection::Overlap { file, .. } => *file != target,
             _ => true,
         };
         inspection.objections.iter().filter(is_old).for_each(terminal::warn);
         let old = target.exists().then(|| inspect(&target, Policy::default()));
-        let description = match is_program(&inspection.path) {
-            // It is copied without the files beside it.
-            true => Some(of_program(&inspection.path, &isolated, Beside::Left)?),
-            false => None,
-        };
         copy(&inspection.path, &target, isolation.as_ref(), description.as_deref())?;
         let old = old.map(|old| match old.records {
             Some(records) => format!("in the place of version {}", records.plugin.version),

@@ -9,7 +9,7 @@ use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError, Severity},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -86,7 +86,8 @@ pub(crate) fn over_globals(
 /// Returns an error if one of these globals is missing, or there are others.
 pub(crate) fn changed_within(module: &IRModule, new: &IRModule, shown: Shown) -> Result<Option<IRModule>, PassError> {
     let after: HashMap<&str, &Global> = new.globals().iter().map(|global| (global.name.as_str(), global)).collect();
-    if let Some(added) = new.globals().iter().find(|new| module.global(&new.name).is_none()) {
+    let before: HashSet<&str> = module.globals().iter().map(|global| global.name.as_str()).collect();
+    if let Some(added) = new.globals().iter().find(|new| !before.contains(new.name.as_str())) {
         return Err(PassError::new(format_args!("it adds `@{}`, and a pass of its level adds nothing", added.name)));
     }
     let mut changed = Vec::new();
